@@ -1,0 +1,69 @@
+"""Structured logs on standard error: one JSON object a line, or plain text in a terminal.
+
+Only names, ids, counts and durations are logged. Memory text, queries, tokens and keys never are;
+`Redacting` is the second wall behind that rule, not a licence to pass them in.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+# Credentials that could slip in through a library's message: our own prefixes and bearer headers.
+_SECRET = re.compile(
+    r"\b(?:mk[_-](?:ro[_-])?|cdb_|mat_|mrt_|mac_)[A-Za-z0-9_\-]{6,}(?::\w+)?|(?i:bearer)\s+\S+"
+)
+
+
+class Redacting(logging.Filter):
+    """Replaces anything shaped like a credential in the finished message."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        clean = _SECRET.sub("[redacted]", text)
+        if clean != text:
+            record.msg, record.args = clean, ()
+        return True
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line: time, level, logger, event and whatever `extra={"data": …}` holds."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        line: dict[str, Any] = {
+            "at": at,
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": record.getMessage(),
+        }
+        line.update(getattr(record, "data", {}))
+        if record.exc_info and record.exc_info[0]:
+            # The type says what went wrong; the text could quote what a person stored.
+            line["error"] = record.exc_info[0].__name__
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+class PlainLines(logging.Formatter):
+    """For a person at a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        data = " ".join(f"{k}={v}" for k, v in getattr(record, "data", {}).items())
+        kind = record.exc_info[0].__name__ if record.exc_info and record.exc_info[0] else ""
+        parts = [record.levelname.lower(), record.getMessage(), data, kind]
+        return " ".join(part for part in parts if part)
+
+
+def configure(level: str = "info", *, json_lines: bool | None = None) -> None:
+    """Send all logs to standard error. JSON unless standard error is a terminal."""
+    as_json = not sys.stderr.isatty() if json_lines is None else json_lines
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines() if as_json else PlainLines())
+    handler.addFilter(Redacting())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
