@@ -23,8 +23,8 @@ test-all: test ## run every test: also crash campaigns, conformance, real client
 	$(PYTEST) -m slow $(ARGS)
 
 check: .venv/dev.stamp ## format, lint, types, layers; changes nothing
-	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
+	$(BIN)/ruff format --check --quiet
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/basedpyright
 
