@@ -48,3 +48,4 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if session.config.getoption("--fail-on-skip") and reporter and reporter.stats.get("skipped"):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        reporter.write_line("\nFailed: with --fail-on-skip no test may be skipped.", red=True)
