@@ -1,0 +1,178 @@
+"""Writes docs/reference from the code, so that it cannot say what the code does not do.
+
+Run by `make docs`; `tests/test_docs.py` fails while a page differs from what this would write.
+It must not read anything of the machine it runs on: two machines write the same bytes.
+"""
+
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from rememberd import errors, settings
+from rememberd.auth import scopes
+from rememberd.cli import app as cli
+from rememberd.model import SCOPES
+from rememberd.tools import TOOLSETS
+from rememberd.tools.base import AnyTool, Resource
+
+ROOT = Path(__file__).parents[1]
+REFERENCE = ROOT / "docs" / "reference"
+MIGRATIONS = ROOT / "src" / "rememberd" / "store" / "sql" / "sqlite" / "migrations"
+NOTICE = "<!-- Written by `make docs` from the code. Edits here are lost. -->"
+
+
+def settings_page() -> Iterator[str]:
+    yield "# Settings"
+    yield (
+        "A flag wins over the environment, the environment over the config file, the file over the "
+        "default. The config file is TOML with these names as keys; it is looked for in the user's "
+        "configuration directory (`rememberd/config.toml`), or where `REMEMBERD_CONFIG` points. "
+        "In the environment, lists are separated by commas."
+    )
+    for name, field in settings.Settings.model_fields.items():
+        yield f"## {name}"
+        yield field.description or ""
+        yield f"- environment: `{settings.PREFIX}{name.upper()}`\n- default: {default_of(field)}"
+
+
+def default_of(field: Any) -> str:
+    if field.default_factory is settings.default_data_dir:
+        return "`rememberd` in the user's data directory, such as `~/.local/share/rememberd`"
+    value = field.get_default(call_default_factory=True)
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return f"`{str(value).lower()}`"
+        case list():
+            return ", ".join(f"`{item}`" for item in value) or "none"
+        case _:
+            return f"`{value}`"
+
+
+def scopes_page() -> Iterator[str]:
+    yield "# Scopes"
+    yield (
+        "Scopes are independent: none includes another. A connection that asks for nothing else "
+        f"gets {', '.join(f'`{scope}`' for scope in scopes.ordered(scopes.DEFAULT))}."
+    )
+    for scope in SCOPES:
+        yield f"## {scope}"
+        yield scopes.SENTENCES[scope]
+
+
+def errors_page() -> Iterator[str]:
+    yield "# Error codes"
+    yield "Every error carries one of these codes and a text that names the field or the way out."
+    for error in error_tree(errors.RememberdError):
+        parent = error.__base__
+        yield f"## {error.code}"
+        yield inspect.cleandoc(error.__doc__ or "")
+        if parent is not None and issubclass(parent, errors.RememberdError):
+            yield f"A kind of `{parent.code}`."
+
+
+def error_tree(root: type[errors.RememberdError]) -> Iterator[type[errors.RememberdError]]:
+    yield root
+    for child in root.__subclasses__():
+        yield from error_tree(child)
+
+
+def tools_page() -> Iterator[str]:
+    yield "# Tools"
+    yield "What an agent can do. Each toolset is one MCP mount; its tools stand in catalog order."
+    for toolset in TOOLSETS:
+        yield f"## Toolset `{toolset.name}`"
+        for tool in toolset.tools:
+            yield from tool_section(tool)
+        for resource in toolset.resources:
+            yield from resource_section(resource)
+
+
+def tool_section(tool: AnyTool) -> Iterator[str]:
+    yield f"### {tool.name}"
+    kind = "reads" if tool.read_only else "deletes" if tool.destructive else "writes"
+    again = "; safe to repeat" if tool.idempotent else ""
+    yield f"*{tool.title}* · scope `{tool.scope}` · {kind}{again}"
+    yield tool.description
+    for title, model in (("Input", tool.input), ("Output", tool.output)):
+        yield f"{title}:"
+        schema = json.dumps(model.model_json_schema(by_alias=True), indent=2, ensure_ascii=False)
+        yield f"```json\n{schema}\n```"
+
+
+def resource_section(resource: Resource) -> Iterator[str]:
+    yield f"### {resource.uri}"
+    yield f"*{resource.title}* · scope `{resource.scope}` · `{resource.mime_type}`"
+    yield resource.description
+
+
+def cli_page() -> Iterator[str]:
+    yield "# Command line"
+    for name, command in commands("rememberd", typer.main.get_command(cli)):
+        yield f"## {name}"
+        yield f"```text\n{help_text(name, command)}\n```"
+
+
+def commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+    yield name, command
+    for child in getattr(command, "commands", {}).values():
+        if not child.hidden:
+            yield from commands(f"{name} {child.name}", child)
+
+
+def help_text(name: str, command: Any) -> str:
+    command.rich_markup_mode = None
+    context = typer.Context(command, info_name=name, terminal_width=96)
+    return command.get_help(context).rstrip()
+
+
+def schema_page() -> Iterator[str]:
+    yield "# Storage schema"
+    yield "What each table is for stands in [Storage](../explanation/storage.md)."
+    for database in ("vault", "control", "keys"):
+        yield f"## {database}"
+        for file in sorted((MIGRATIONS / database).glob("*.sql")):
+            yield f"`{file.name}`"
+            yield f"```sql\n{file.read_text(encoding='utf-8').strip()}\n```"
+
+
+def tables(database: str) -> list[str]:
+    """The tables of a database (`vault`, `control` or `keys`), in the order they are made."""
+    text = "".join(
+        file.read_text(encoding="utf-8") for file in sorted((MIGRATIONS / database).glob("*.sql"))
+    )
+    return re.findall(r"^CREATE (?:VIRTUAL )?TABLE (\w+)", text, re.MULTILINE)
+
+
+PAGES: dict[str, Callable[[], Iterator[str]]] = {
+    "settings.md": settings_page,
+    "scopes.md": scopes_page,
+    "errors.md": errors_page,
+    "tools.md": tools_page,
+    "cli.md": cli_page,
+    "schema.md": schema_page,
+}
+
+
+def rendered() -> dict[str, str]:
+    """Every page of the reference: file name → text."""
+    return {
+        name: "\n\n".join([NOTICE, *(part for part in page() if part)]) + "\n"
+        for name, page in PAGES.items()
+    }
+
+
+def main() -> None:
+    REFERENCE.mkdir(exist_ok=True)
+    for name, text in rendered().items():
+        (REFERENCE / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
