@@ -1,0 +1,98 @@
+"""Who may reach this server through a browser: host names that are ours, web origins we know.
+
+Both checks come before any credential is looked at. They must never trust a forwarded header.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Collection
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from rememberd.http.middleware import with_headers
+from rememberd.http.problems import problem
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class KnownHost:
+    """Refuses host names that are not ours, so that no web page can rebind its name to this server.
+
+    Addresses are always let through: an attack by DNS rebinding carries the attacker's name.
+    """
+
+    def __init__(self, app: ASGIApp, *, hosts: Collection[str]) -> None:
+        self.app = app
+        self.hosts = {host.lower() for host in hosts} | {"localhost"}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not self._known(Headers(scope=scope).getlist("host")):
+            text = "This host name is not served here. See the settings public_url, allowed_hosts."
+            return await problem(421, "misdirected_request", text)(scope, receive, send)
+        await self.app(scope, receive, send)
+
+    def _known(self, sent: list[str]) -> bool:
+        name = _hostname(f"//{sent[0]}") if len(sent) == 1 else None
+        return name is not None and (name in self.hosts or _is_address(name))
+
+
+class CrossOrigin:
+    """For one route: refuses web pages of other origins, and answers preflights before sign-in.
+
+    Loopback origins pass on any port (local tools such as the Inspector); they still need a token.
+    """
+
+    def __init__(self, app: ASGIApp, *, origins: Collection[str], methods: str) -> None:
+        self.app = app
+        self.origins = frozenset(origins)
+        self.preflight = {
+            "Access-Control-Allow-Methods": methods,
+            "Access-Control-Allow-Headers": "Authorization, Content-Type, Accept, Last-Event-ID, "
+            "MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id",
+            "Access-Control-Max-Age": "7200",
+            "Allow": methods,
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        origin = Headers(scope=scope).get("origin")
+        if origin is not None and not self._allowed(origin):
+            text = "This web origin may not call here. See the setting allowed_origins."
+            return await problem(403, "origin_not_allowed", text)(scope, receive, send)
+        headers = {"Vary": "Origin"}
+        if origin is not None:
+            headers["Access-Control-Allow-Origin"] = origin
+            headers["Access-Control-Expose-Headers"] = (
+                "WWW-Authenticate, MCP-Protocol-Version, Retry-After, X-Request-Id"
+            )
+        if scope["method"] == "OPTIONS":
+            answer = Response(status_code=204, headers=headers | self.preflight)
+            return await answer(scope, receive, send)
+        await self.app(scope, receive, with_headers(send, headers))
+
+    def _allowed(self, origin: str) -> bool:
+        if origin in self.origins:
+            return True
+        return origin.startswith(("http://", "https://")) and _hostname(origin) in _LOOPBACK
+
+
+def _hostname(url: str) -> str | None:
+    """The host of an origin or of `//host:port`; None for anything that is more than that."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # raises on a port that is no number
+    except ValueError:
+        return None
+    plain = not (parts.path or parts.query or parts.fragment or parts.username is not None)
+    return parts.hostname if plain else None
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
