@@ -193,10 +193,10 @@ class Certificate:
     vault_id: str
     kind: Literal["forget_all", "erase"]
     issued_at: datetime
-    memories_before: int
-    vectors_before: int
+    memories_before: int | None  #: None when the file could not be read any more
+    mirror_before: int | None  #: rows of text index and vectors
     memories_after: int
-    vectors_after: int
+    mirror_after: int
     key_versions_destroyed: tuple[int, ...]
     exported_key_versions: tuple[int, ...]  #: versions that an earlier `keys export` still holds
     audit_head: str  #: last hash of the vault's audit chain

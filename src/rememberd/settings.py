@@ -96,9 +96,7 @@ class Settings(BaseModel):
     embedder_dimension: int | None = Field(
         None, ge=8, le=8192, description="Length of the vectors of `openai`; found out when unset."
     )
-    embedder_timeout: float = Field(
-        30.0, gt=0, le=600, description="Seconds to wait for `openai`."
-    )
+    embedder_timeout: float = Field(30.0, gt=0, le=600, description="Seconds to wait for `openai`.")
     author_boost: bool = Field(
         False,
         description="Prefer memories whose leading `Name:` is the one person the query names.",
@@ -106,7 +104,9 @@ class Settings(BaseModel):
 
     # reflection
     reflection_memories: int = Field(
-        50, ge=1, description="Unconsolidated memories in a tier from which reflection is suggested."
+        50,
+        ge=1,
+        description="Unconsolidated memories in a tier from which reflection is suggested.",
     )
     reflection_tokens: int = Field(
         20_000, ge=1, description="Unconsolidated tokens in a tier from which it is suggested."
@@ -114,9 +114,7 @@ class Settings(BaseModel):
     batch_memories: int = Field(
         100, ge=1, le=1000, description="Most memories checked out in one batch."
     )
-    batch_tokens: int = Field(
-        24_000, ge=8_000, description="Most tokens checked out in one batch."
-    )
+    batch_tokens: int = Field(24_000, ge=8_000, description="Most tokens checked out in one batch.")
 
     # usage
     monthly_token_allowance: int | None = Field(

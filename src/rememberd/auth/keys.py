@@ -67,7 +67,12 @@ def read(presented: str) -> Presented | None:
 
 def _canonical(secret: str) -> str | None:
     """`mk-` and `mk-ro-` are other spellings of `mk_` and `mk_ro_`; the checksum must hold."""
-    for given, prefix in (("mk-ro-", "mk_ro_"), ("mk_ro_", "mk_ro_"), ("mk-", "mk_"), ("mk_", "mk_")):
+    for given, prefix in (
+        ("mk-ro-", "mk_ro_"),
+        ("mk_ro_", "mk_ro_"),
+        ("mk-", "mk_"),
+        ("mk_", "mk_"),
+    ):
         if secret.startswith(given):
             body = secret[len(given) :]
             if len(body) != _BODY + _CHECK or not body.isalnum():

@@ -1,0 +1,179 @@
+"""One open database file: its connections, its writer thread, and how to reach them.
+
+Reads run on a bounded set of threads, writes on the one thread the database is pinned to. Only this
+module hands out connections, and never two users to one at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+
+from rememberd.errors import DatabaseMissing, ForeignDatabase, StorageError
+from rememberd.model import Mode
+from rememberd.store import queries, sqlite
+from rememberd.store.gate import Gate
+from rememberd.store.migrate import migrate
+from rememberd.store.transaction import Transaction
+from rememberd.store.writer import Job, Writer, wait
+
+T = TypeVar("T")
+IDLE_READERS = 2
+
+
+class Database:
+    """Open with `Database.open`; every method may be called from any thread."""
+
+    def __init__(
+        self,
+        path: Path,
+        book: str,
+        key: bytes | None,
+        writer: Writer,
+        readers: ThreadPoolExecutor,
+    ) -> None:
+        self.path = path
+        self.gate = Gate()
+        self.closed = False
+        self._book = book
+        self._key = key
+        self._queries = queries.load(book)
+        self._writer = writer
+        self._readers = readers
+        self._idle: deque[apsw.Connection] = deque()
+        self._writing: dict[str, apsw.Connection] = {}
+
+    # -- opening and closing ---------------------------------------------------------------------
+
+    def create(self, identity: str | None = None) -> None:
+        """Make a new file. Raises StorageError when one exists. Blocks; runs on any thread."""
+        if self.path.exists():
+            raise StorageError(f"{self.path.name} exists already; it was left alone.")
+        with sqlite.translated():
+            connection = sqlite.connect(self.path, self._key, "rw", create=True)
+            try:
+                connection.pragma("application_id", sqlite.APPLICATION_ID)
+                connection.pragma("journal_mode", "wal")
+                migrate(connection, self._book)
+                if identity:
+                    connection.execute("INSERT INTO meta VALUES ('identity', ?)", (identity,))
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            finally:
+                connection.close()
+
+    def open(self, identity: str | None = None) -> None:
+        """Check the file and bring its schema up to date. Blocks; runs on any thread, once.
+
+        Raises one error each for a missing, truncated, foreign or corrupt file, a wrong key and a
+        newer schema.
+        """
+        if not self.path.exists():
+            raise DatabaseMissing(f"{self.path.name} does not exist. Restore it from a backup.")
+        with sqlite.translated():
+            connection = sqlite.connect(self.path, self._key, "rw")
+            try:
+                sqlite.check(self.path, connection, self._key)
+                connection.pragma("journal_mode", "wal")
+                migrate(connection, self._book)
+                if identity is not None:
+                    self._check_identity(connection, identity)
+            except BaseException:
+                connection.close()
+                raise
+        self._writing["rw"] = connection
+
+    def _check_identity(self, connection: apsw.Connection, identity: str) -> None:
+        row = connection.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
+        if row is None or row[0] != identity:
+            raise ForeignDatabase(f"{self.path.name} holds another vault than its name says.")
+
+    def close(self) -> None:
+        """Wait for readers and close every connection. Runs on the writer thread."""
+        with self.gate.alone():
+            self.closed = True
+            while self._idle:
+                self._idle.pop().close()
+            for connection in self._writing.values():
+                connection.close()
+            self._writing.clear()
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    async def read(self, work: Callable[[Transaction], T]) -> T:
+        """Run `work` in a read transaction of a connection that cannot write."""
+        return await asyncio.wrap_future(self._readers.submit(self.read_here, work))
+
+    def read_here(self, work: Callable[[Transaction], T]) -> T:
+        """The same on this thread, for short look-ups."""
+        with self.gate.shared(), sqlite.translated():
+            if self.closed:
+                raise StorageError("The database was closed.")
+            connection = self._take()
+            try:
+                connection.execute("BEGIN")
+                return work(Transaction(connection, self._queries))
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                self._give_back(connection)
+
+    def _take(self) -> apsw.Connection:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return sqlite.connect(self.path, self._key, "ro")
+
+    def _give_back(self, connection: apsw.Connection) -> None:
+        if len(self._idle) < IDLE_READERS:
+            self._idle.append(connection)
+        else:
+            connection.close()
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    async def write(self, work: Callable[[Transaction], T], mode: Mode = "rw") -> T:
+        """Run `work` in a group commit; returns once it is on disk."""
+        result: T = await wait(self.submit(work, mode))
+        return result
+
+    def submit(self, work: Callable[[Transaction], T], mode: Mode = "rw") -> Future[T]:
+        return self._writer.submit(Job(self, mode, work))
+
+    async def alone(self, work: Callable[[Database], T]) -> T:
+        """Run `work` on the writer thread outside any transaction, between two commits."""
+        result: T = await wait(self._writer.submit(Job(self, "rw", work, alone=True)))
+        return result
+
+    def begin(self, mode: str) -> Transaction:
+        """The writing connection of `mode`. Only the writer thread calls this."""
+        if self.closed:
+            raise StorageError("The database was closed; nothing was stored.")
+        connection = self._writing.get(mode)
+        if connection is None:
+            connection = sqlite.connect(
+                self.path, self._key, "record" if mode == "record" else "rw"
+            )
+            self._writing[mode] = connection
+        return Transaction(connection, self._queries)
+
+    def truncate_log(self, drop_caches: Callable[[], None] | None = None) -> None:
+        """Empty the write-ahead log, so that deleted bytes are gone. Runs on the writer thread.
+
+        `drop_caches` runs while no reader is inside, so none can fill them again from the past.
+        Raises StorageError when the log did not empty; then nothing may be called erased yet.
+        """
+        with self.gate.alone():
+            if drop_caches is not None:
+                drop_caches()
+            connection = self.begin("rw").connection
+            for _ in range(3):
+                left, _moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                if left == 0:
+                    return
+        raise StorageError("The write-ahead log could not be emptied; try the deletion again.")

@@ -1,0 +1,290 @@
+"""The key store: every vault's random key, wrapped by the master key.
+
+Wrapping is ChaCha20-Poly1305 bound to vault id and version, so a wrapped key cannot be put in
+another's place. Destroying a key here is what makes a vault, and every copy of its file, unreadable.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+from rememberd.clock import Clock, from_micros, isoformat, to_micros
+from rememberd.errors import InvalidInput, MasterKeyProblem, WrongKey
+from rememberd.store.database import Database
+from rememberd.store.place import sync_folder
+from rememberd.store.transaction import Transaction
+from rememberd.store.writer import Writer
+
+_CHECK = b"rememberd master key check"
+_NONCE = 12
+# scrypt, OWASP's first choice of parameters: 128 MiB, under a second.
+_SCRYPT = {"n": 2**17, "r": 8, "p": 1}
+_SCRYPT_MEMORY = 160 * 1024 * 1024
+SHORTEST_PASSPHRASE = 12
+
+
+def load_master_key(given: str | None, file: Path, *, may_create: bool) -> bytes:
+    """The 32-byte master key from the setting, else from its 0600 file, made at first start.
+
+    Raises MasterKeyProblem when it is malformed, readable by others, or missing while keys exist.
+    """
+    if given is not None:
+        return _from_hex(given.strip(), "REMEMBERD_MASTER_KEY")
+    if not file.exists():
+        if not may_create:
+            raise MasterKeyProblem(
+                f"{file} is missing, but wrapped keys exist. Restore it, or set "
+                "REMEMBERD_MASTER_KEY; without it, and without a key export, vaults stay closed."
+            )
+        _write_private(file, os.urandom(32).hex() + "\n")
+    if stat.S_IMODE(file.stat().st_mode) & 0o077:
+        raise MasterKeyProblem(f"{file} can be read by others. Run: chmod 600 {file}")
+    return _from_hex(file.read_text(encoding="ascii", errors="replace").strip(), str(file))
+
+
+def _from_hex(text: str, origin: str) -> bytes:
+    try:
+        key = bytes.fromhex(text)
+    except ValueError:
+        key = b""
+    if len(key) != 32 or len(text) != 64:
+        raise MasterKeyProblem(f"{origin} must hold 64 hex digits.")
+    return key
+
+
+def _write_private(file: Path, text: str) -> None:
+    part = file.with_suffix(".part")
+    part.unlink(missing_ok=True)
+    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="ascii") as out:
+        out.write(text)
+        out.flush()
+        os.fsync(out.fileno())
+    part.rename(file)
+    sync_folder(file.parent)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportState:
+    """What doctor says about key exports."""
+
+    last_export_at: str | None
+    keys_not_exported: int
+
+
+class Keyring:
+    """All methods block for a moment and may be called from any thread but keyring's own writer."""
+
+    def __init__(self, database: Database, master: bytes, clock: Clock) -> None:
+        self._database = database
+        self._cipher = ChaCha20Poly1305(master)
+        self._clock = clock
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        master_setting: str | None,
+        master_file: Path,
+        clock: Clock,
+        writer: Writer,
+        readers: ThreadPoolExecutor,
+    ) -> Keyring:
+        """Open or, at first start, make the key store. Raises MasterKeyProblem, StorageError."""
+        fresh = not path.exists()
+        database = Database(path, "keys", None, writer, readers)
+        master = load_master_key(master_setting, master_file, may_create=fresh)
+        if fresh:
+            database.create()
+        database.open()
+        ring = cls(database, master, clock)
+        ring._check_master()
+        return ring
+
+    def _check_master(self) -> None:
+        """Is this the master key that wrapped what is here? Remembers a sealed text to tell."""
+        sealed = self._database.read_here(lambda tx: tx.value("meta", name="check"))
+        if sealed is None:
+            value = self._seal(_CHECK, b"check")
+            self._database.submit(lambda tx: tx.run("set_meta", name="check", value=value)).result()
+            return
+        try:
+            self._unseal(bytes(sealed), b"check")
+        except InvalidTag:
+            raise MasterKeyProblem(
+                "This master key did not wrap the keys in keys.db. Use the one that did, or "
+                "`rememberd keys import` an export into a fresh key store."
+            ) from None
+
+    async def close(self) -> None:
+        await self._database.alone(Database.close)
+
+    # -- keys of vaults ----------------------------------------------------------------------------
+
+    def create(self, vault_id: str, version: int) -> bytes:
+        """Make, wrap and store a random key; durable when this returns."""
+        key = os.urandom(32)
+        self._put(vault_id, version, key)
+        return key
+
+    def _put(self, vault_id: str, version: int, key: bytes) -> None:
+        wrapped = self._seal(key, _binding(vault_id, version))
+        at = to_micros(self._clock.now())
+        self._database.submit(
+            lambda tx: tx.run(
+                "put_key", vault_id=vault_id, version=version, wrapped=wrapped, created_at=at
+            )
+        ).result()
+
+    def get(self, vault_id: str, version: int) -> bytes | None:
+        """The key, or None when there is none. Raises WrongKey for a tampered row."""
+        wrapped = self._database.read_here(
+            lambda tx: tx.value("wrapped_key", vault_id=vault_id, version=version)
+        )
+        if wrapped is None:
+            return None
+        try:
+            return self._unseal(bytes(wrapped), _binding(vault_id, version))
+        except InvalidTag:
+            raise WrongKey("A key in keys.db was tampered with or moved.") from None
+
+    async def destroy(self, vault_id: str, versions: tuple[int, ...]) -> None:
+        """Forget keys for good: the rows are overwritten and the log is emptied before returning."""
+
+        def forget(tx: Transaction) -> None:
+            for version in versions:
+                tx.run("destroy_key", vault_id=vault_id, version=version)
+
+        await self._database.write(forget)
+        await self._database.alone(lambda database: database.truncate_log())
+
+    def versions(self, vault_id: str) -> tuple[int, ...]:
+        rows = self._database.read_here(lambda tx: tx.tuples("versions", vault_id=vault_id))
+        return tuple(row[0] for row in rows)
+
+    def exported_versions(self, vault_id: str) -> tuple[int, ...]:
+        rows = self._database.read_here(
+            lambda tx: tx.tuples("exported_versions", vault_id=vault_id)
+        )
+        return tuple(row[0] for row in rows)
+
+    def export_state(self) -> ExportState:
+        def look(tx: Transaction) -> ExportState:
+            last = tx.value("last_export")
+            return ExportState(
+                isoformat(from_micros(last)) if last is not None else None, tx.value("unexported")
+            )
+
+        return self._database.read_here(look)
+
+    # -- exports -----------------------------------------------------------------------------------
+
+    def export(self, passphrase: str) -> str:
+        """Every key, sealed under a passphrase, as JSON text. Records which keys it holds."""
+        _check_passphrase(passphrase)
+        rows = self._database.read_here(lambda tx: tx.all("all_keys"))
+        keys = [
+            {
+                "vault_id": row["vault_id"],
+                "version": row["version"],
+                "key": self._unseal(
+                    bytes(row["wrapped"]), _binding(row["vault_id"], row["version"])
+                ).hex(),
+            }
+            for row in rows
+        ]
+        salt, nonce = os.urandom(16), os.urandom(_NONCE)
+        sealed = _passphrase_cipher(passphrase, salt).encrypt(
+            nonce, json.dumps(keys).encode(), _EXPORT_KIND.encode()
+        )
+        self._record_export(rows)
+        return json.dumps(
+            {
+                "kind": _EXPORT_KIND,
+                "made_at": isoformat(self._clock.now()),
+                "kdf": {"name": "scrypt", **_SCRYPT, "salt": base64.b64encode(salt).decode()},
+                "nonce": base64.b64encode(nonce).decode(),
+                "sealed": base64.b64encode(sealed).decode(),
+            },
+            indent=2,
+        )
+
+    def _record_export(self, rows: list[dict[str, object]]) -> None:
+        at = to_micros(self._clock.now())
+        held = [
+            {"vault_id": row["vault_id"], "version": row["version"], "exported_at": at}
+            for row in rows
+        ]
+        self._database.submit(lambda tx: tx.many("record_export", held)).result()
+
+    def import_(self, text: str, passphrase: str, wanted: Callable[[str, int], bool]) -> int:
+        """Take in the keys of an export that are not here yet; returns how many were added.
+
+        `wanted(vault_id, version)` keeps out keys that an erasure destroyed on purpose.
+        Raises InvalidInput for a file that is not an export or a passphrase that is not its own.
+        """
+        added = 0
+        for entry in _open_export(text, passphrase):
+            vault_id, version = str(entry["vault_id"]), int(entry["version"])
+            if wanted(vault_id, version) and self.get(vault_id, version) is None:
+                self._put(vault_id, version, bytes.fromhex(str(entry["key"])))
+                added += 1
+        return added
+
+    # -- sealing -----------------------------------------------------------------------------------
+
+    def _seal(self, text: bytes, binding: bytes) -> bytes:
+        nonce = os.urandom(_NONCE)
+        return nonce + self._cipher.encrypt(nonce, text, binding)
+
+    def _unseal(self, sealed: bytes, binding: bytes) -> bytes:
+        return self._cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], binding)
+
+
+_EXPORT_KIND = "rememberd key export 1"
+
+
+def _binding(vault_id: str, version: int) -> bytes:
+    return f"{vault_id}:{version}".encode()
+
+
+def _check_passphrase(passphrase: str) -> None:
+    if len(passphrase) < SHORTEST_PASSPHRASE:
+        raise InvalidInput(
+            f"The passphrase must have at least {SHORTEST_PASSPHRASE} characters.",
+            field="passphrase",
+        )
+
+
+def _passphrase_cipher(passphrase: str, salt: bytes) -> ChaCha20Poly1305:
+    key = hashlib.scrypt(passphrase.encode(), salt=salt, dklen=32, maxmem=_SCRYPT_MEMORY, **_SCRYPT)
+    return ChaCha20Poly1305(key)
+
+
+def _open_export(text: str, passphrase: str) -> list[dict[str, Any]]:
+    try:
+        body = json.loads(text)
+        if body["kind"] != _EXPORT_KIND or body["kdf"]["name"] != "scrypt":
+            raise ValueError
+        cipher = _passphrase_cipher(passphrase, base64.b64decode(body["kdf"]["salt"]))
+        sealed = base64.b64decode(body["sealed"])
+        opened = cipher.decrypt(base64.b64decode(body["nonce"]), sealed, _EXPORT_KIND.encode())
+    except InvalidTag:
+        raise InvalidInput(
+            "The passphrase does not open this export.", field="passphrase"
+        ) from None
+    except (ValueError, KeyError, TypeError):
+        raise InvalidInput("This is not a rememberd key export.", field="file") from None
+    return json.loads(opened)

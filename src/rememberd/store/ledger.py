@@ -1,0 +1,115 @@
+"""The append-only side of a database: usage and the audit chain. Never memory text.
+
+Every audit row carries a hash over itself and the row before it, so that a change, a gap or a swap
+in the middle shows. The same functions serve a vault and the control database.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from rememberd.clock import from_micros, to_micros
+from rememberd.errors import QuotaExceeded
+from rememberd.store.transaction import Row, Transaction
+
+GENESIS = "0" * 64
+
+
+def month_of(now: datetime) -> str:
+    """The calendar month in UTC that tokens are counted in, such as 2026-11."""
+    return now.astimezone(UTC).strftime("%Y-%m")
+
+
+def used_this_month(tx: Transaction, now: datetime) -> int:
+    """Tokens stored in this vault in the current month."""
+    last = tx.one("last_usage")
+    return last["month_total"] if last and last["month"] == month_of(now) else 0
+
+
+def meter(tx: Transaction, tokens: int, allowance: int | None, now: datetime) -> None:
+    """Count tokens about to be stored. Raises QuotaExceeded when they do not fit; counts nothing."""
+    used = used_this_month(tx, now)
+    if allowance is not None and used + tokens > allowance:
+        raise QuotaExceeded(
+            f"This vault's allowance of {allowance:,} tokens for {month_of(now)} does not cover "
+            f"{tokens:,} more: {used:,} are used. Nothing was stored; reading goes on. Wait for "
+            "the next month, or raise monthly_token_allowance."
+        )
+    last = tx.one("last_usage")
+    tx.run(
+        "add_usage",
+        seq=last["seq"] + 1 if last else 1,
+        at=to_micros(now),
+        month=month_of(now),
+        tokens=tokens,
+        month_total=used + tokens,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """Tokens of one usage row, to be rolled up into control once."""
+
+    seq: int
+    month: str
+    tokens: int
+
+
+def usage_since(tx: Transaction, after: int, limit: int = 1000) -> list[Delta]:
+    rows = tx.tuples("usage_since", after=after, limit=limit)
+    return [Delta(*row) for row in rows]
+
+
+def record(
+    tx: Transaction, *, actor: str, action: str, subject: str, detail: dict[str, Any], now: datetime
+) -> str:
+    """Append one audit row; returns its hash. `detail` holds ids and counts only."""
+    last = tx.one("last_audit")
+    row = {
+        "seq": last["seq"] + 1 if last else 1,
+        "at": to_micros(now),
+        "actor": actor,
+        "action": action,
+        "subject": subject,
+        "detail": json.dumps(detail, sort_keys=True),
+    }
+    digest = link_hash(last["hash"] if last else GENESIS, row)
+    tx.run("add_audit", hash=digest, **row)
+    return digest
+
+
+def link_hash(previous: str, row: Row) -> str:
+    """SHA-256 over the hash before and the row in a canonical spelling."""
+    names = ("seq", "at", "actor", "action", "subject", "detail")
+    canonical = json.dumps([row[name] for name in names], separators=(",", ":"))
+    return hashlib.sha256(f"{previous}\n{canonical}".encode()).hexdigest()
+
+
+def head(tx: Transaction) -> str:
+    last = tx.one("last_audit")
+    return last["hash"] if last else GENESIS
+
+
+@dataclass(frozen=True, slots=True)
+class ChainReport:
+    """What verifying a chain found; `broken_at` is the first row that does not follow."""
+
+    rows: int
+    head: str
+    broken_at: int | None = None
+    broken_time: datetime | None = None
+
+
+def verify(tx: Transaction) -> ChainReport:
+    """Walk the whole chain."""
+    previous, count = GENESIS, 0
+    while rows := tx.all("audit_since", after=count, limit=1000):
+        for row in rows:
+            if row["seq"] != count + 1 or link_hash(previous, row) != row["hash"]:
+                return ChainReport(count, previous, row["seq"], from_micros(row["at"]))
+            previous, count = row["hash"], row["seq"]
+    return ChainReport(count, previous)

@@ -1,0 +1,38 @@
+-- meta --
+SELECT value FROM meta WHERE name = :name;
+
+-- set_meta --
+INSERT INTO meta (name, value) VALUES (:name, :value);
+
+-- wrapped_key --
+SELECT wrapped FROM vault_key WHERE vault_id = :vault_id AND version = :version;
+
+-- all_keys --
+SELECT vault_id, version, wrapped FROM vault_key ORDER BY vault_id, version;
+
+-- versions --
+SELECT version FROM vault_key WHERE vault_id = :vault_id ORDER BY version;
+
+-- put_key --
+INSERT INTO vault_key (vault_id, version, wrapped, created_at)
+VALUES (:vault_id, :version, :wrapped, :created_at);
+
+-- destroy_key --
+DELETE FROM vault_key WHERE vault_id = :vault_id AND version = :version;
+
+-- record_export --
+INSERT INTO export (vault_id, version, exported_at) VALUES (:vault_id, :version, :exported_at);
+
+-- exported_versions --
+SELECT DISTINCT version FROM export WHERE vault_id = :vault_id ORDER BY version;
+
+-- last_export --
+SELECT max(exported_at) FROM export;
+
+-- unexported --
+SELECT count(*)
+FROM vault_key
+WHERE NOT EXISTS (
+    SELECT 1 FROM export
+    WHERE export.vault_id = vault_key.vault_id AND export.version = vault_key.version
+);

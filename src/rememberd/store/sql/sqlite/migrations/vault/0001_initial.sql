@@ -1,0 +1,111 @@
+-- Everything about the memories of one vault. Times are microseconds since 1970, UTC.
+
+CREATE TABLE meta (
+    name  TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) WITHOUT ROWID;
+
+-- One stored statement. `seq` is the order of arrival; `at` is what date search sorts by.
+CREATE TABLE memory (
+    seq             INTEGER PRIMARY KEY AUTOINCREMENT,
+    id              TEXT NOT NULL UNIQUE,
+    tier            INTEGER NOT NULL CHECK (tier IN (1, 2, 3)),
+    importance      INTEGER CHECK (importance BETWEEN 1 AND 10),
+    tokens          INTEGER NOT NULL,
+    source          TEXT NOT NULL CHECK (source IN ('user_stated', 'agent_inferred', 'third_party')),
+    created_at      INTEGER NOT NULL,
+    occurred_at     INTEGER,
+    at              INTEGER NOT NULL,
+    until           INTEGER NOT NULL,
+    consolidated_at INTEGER,
+    batch_id        TEXT,
+    embedded        INTEGER,
+    superseded_by   TEXT,
+    valid_until     INTEGER,
+    lost_sources    INTEGER NOT NULL DEFAULT 0,
+    app             TEXT,
+    source_context  TEXT,
+    tags            TEXT NOT NULL DEFAULT '[]',
+    text            TEXT NOT NULL,
+    CHECK (importance IS NULL OR tier > 1)
+);
+CREATE INDEX memory_by_time ON memory (at, seq);
+CREATE INDEX memory_by_debt ON memory (tier, consolidated_at, seq, tokens, batch_id);
+CREATE INDEX memory_by_vector ON memory (embedded, seq);
+CREATE INDEX memory_by_thread ON memory (source_context, seq) WHERE source_context IS NOT NULL;
+
+-- The text index. The terms are ours (store/analysis.py), so the tokenizer only splits at spaces.
+-- Plain, not contentless: contentless tables keep deleted terms.
+CREATE VIRTUAL TABLE memory_text USING fts5 (terms, tokenize = 'unicode61', detail = 'full');
+INSERT INTO memory_text (memory_text, rank) VALUES ('secure-delete', 1);
+
+-- Embedding models this vault has vectors of; `active` answers queries.
+CREATE TABLE model (
+    id        INTEGER PRIMARY KEY,
+    identity  TEXT NOT NULL UNIQUE,
+    dimension INTEGER NOT NULL,
+    active    INTEGER NOT NULL DEFAULT 0
+);
+
+-- One int8 vector a passage. `change` grows, so a cache can ask for what is new.
+CREATE TABLE vector (
+    change  INTEGER PRIMARY KEY AUTOINCREMENT,
+    model   INTEGER NOT NULL REFERENCES model (id),
+    memory  INTEGER NOT NULL,
+    passage INTEGER NOT NULL,
+    data    BLOB NOT NULL,
+    UNIQUE (memory, model, passage)
+);
+
+-- Which memories a reflection was built from.
+CREATE TABLE lineage (
+    reflection INTEGER NOT NULL,
+    source     INTEGER NOT NULL,
+    PRIMARY KEY (reflection, source)
+) WITHOUT ROWID;
+CREATE INDEX lineage_by_source ON lineage (source);
+
+-- Memories checked out for reflection. A lease's end is a condition, not a job.
+CREATE TABLE batch (
+    id           TEXT PRIMARY KEY,
+    tier         INTEGER NOT NULL,
+    created_at   INTEGER NOT NULL,
+    expires_at   INTEGER NOT NULL,
+    committed_at INTEGER,
+    result       TEXT
+) WITHOUT ROWID;
+CREATE TABLE batch_member (
+    batch_id  TEXT NOT NULL,
+    memory_id TEXT NOT NULL,
+    seq       INTEGER NOT NULL,
+    PRIMARY KEY (batch_id, seq)
+) WITHOUT ROWID;
+
+-- The ledger: append-only. Rows hold ids, counts and times, never memory text.
+
+CREATE TABLE usage (
+    seq         INTEGER PRIMARY KEY,
+    at          INTEGER NOT NULL,
+    month       TEXT NOT NULL,
+    tokens      INTEGER NOT NULL,
+    month_total INTEGER NOT NULL
+);
+
+CREATE TABLE audit (
+    seq     INTEGER PRIMARY KEY,
+    at      INTEGER NOT NULL,
+    actor   TEXT NOT NULL,
+    action  TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    detail  TEXT NOT NULL,
+    hash    TEXT NOT NULL
+);
+
+CREATE TRIGGER usage_is_append_only_1 BEFORE UPDATE ON usage
+BEGIN SELECT RAISE (ABORT, 'usage is append-only'); END;
+CREATE TRIGGER usage_is_append_only_2 BEFORE DELETE ON usage
+BEGIN SELECT RAISE (ABORT, 'usage is append-only'); END;
+CREATE TRIGGER audit_is_append_only_1 BEFORE UPDATE ON audit
+BEGIN SELECT RAISE (ABORT, 'audit is append-only'); END;
+CREATE TRIGGER audit_is_append_only_2 BEFORE DELETE ON audit
+BEGIN SELECT RAISE (ABORT, 'audit is append-only'); END;

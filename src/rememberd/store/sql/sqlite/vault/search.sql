@@ -1,0 +1,73 @@
+-- words --
+-- How well each memory matches the words of a query; larger is better.
+SELECT rowid, -bm25(memory_text) FROM memory_text WHERE memory_text MATCH :expression;
+
+-- term_frequencies --
+-- In how many memories each term of a JSON array stands.
+SELECT wanted.value, (
+    SELECT count(*) FROM memory_text WHERE memory_text MATCH '"' || wanted.value || '"'
+)
+FROM json_each(:terms) AS wanted;
+
+-- outline --
+-- What ranking needs to know of each memory, in order of arrival.
+SELECT seq, tier, importance, at, until, source_context, substr(text, 1, 64)
+FROM memory
+WHERE seq > :after
+ORDER BY seq;
+
+-- newest_memory --
+SELECT max(seq) FROM memory;
+
+-- newest_vector --
+SELECT max(change) FROM vector;
+
+-- vectors_since --
+SELECT change, memory, data FROM vector
+WHERE model = :model AND change > :after
+ORDER BY change;
+
+-- model_by_identity --
+SELECT * FROM model WHERE identity = :identity;
+
+-- active_model --
+SELECT * FROM model WHERE active = 1;
+
+-- all_models --
+SELECT * FROM model ORDER BY id;
+
+-- add_model --
+INSERT INTO model (identity, dimension, active)
+VALUES (:identity, :dimension, NOT EXISTS (SELECT 1 FROM model WHERE active = 1));
+
+-- activate_model --
+UPDATE model SET active = (id = :model);
+
+-- drop_other_vectors --
+DELETE FROM vector WHERE model <> :model;
+
+-- drop_other_models --
+DELETE FROM model WHERE id <> :model;
+
+-- pending_memories --
+-- Memories without a vector of this model, oldest first.
+SELECT seq, id, text FROM memory
+WHERE embedded IS NULL OR embedded <> :model
+ORDER BY seq
+LIMIT :limit;
+
+-- count_pending --
+SELECT (SELECT count(*) FROM memory) - (SELECT count(*) FROM memory WHERE embedded = :model);
+
+-- mark_embedded --
+UPDATE memory SET embedded = :model WHERE seq = :seq AND id = :id;
+
+-- add_vector --
+INSERT OR REPLACE INTO vector (model, memory, passage, data)
+VALUES (:model, :memory, :passage, :data);
+
+-- count_vectors --
+SELECT count(*) FROM vector;
+
+-- count_indexed --
+SELECT count(*) FROM memory_text;

@@ -1,0 +1,289 @@
+"""Opens everything below one data directory and hands out vaults, one handle for one vault and mode.
+
+There is one Store per process and data directory. It keeps a bounded number of vaults open, marks a
+vault dirty before its first write, and lets one task have a vault to itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+from rememberd.clock import Clock
+from rememberd.errors import NotFound, ReadOnly, VaultUnavailable, WrongKey
+from rememberd.model import Mode, Vault, VaultStatus
+from rememberd.store import control, memories, sqlite
+from rememberd.store.cache import VaultCache
+from rememberd.store.database import IDLE_READERS, Database
+from rememberd.store.keyring import Keyring
+from rememberd.store.place import DataDirectory
+from rememberd.store.transaction import Transaction
+from rememberd.store.writer import Writer, Writers
+
+T = TypeVar("T")
+_OTHER_FILES = 100  # sockets, logs, control, keys
+_MOST_OPEN = 256
+
+
+@dataclass(frozen=True, slots=True)
+class StoreOptions:
+    """What the store needs of the settings."""
+
+    master_key: str | None = None
+    writer_threads: int = 4
+    reader_threads: int = 4
+    open_vaults: int | None = None  #: None: from the limit on open files
+    cache_bytes: int = 256 * 1024 * 1024
+
+
+class VaultHandle:
+    """The only object on which memory queries run: one vault, one mode."""
+
+    def __init__(self, store: Store, vault_id: str, database: Database, mode: Mode) -> None:
+        self._store = store
+        self._vault_id = vault_id
+        self._database = database
+        self.mode: Mode = mode
+
+    async def read(self, work: Callable[[Transaction], T]) -> T:
+        """Run `work` in a read transaction, on a connection that cannot write."""
+        return await self._database.read(work)
+
+    async def write(self, work: Callable[[Transaction], T]) -> T:
+        """Run `work` in a group commit; durable when this returns. Raises ReadOnly unless `rw`."""
+        if self.mode != "rw":
+            raise ReadOnly
+        async with self._store.writing(self._vault_id):
+            return await self._database.write(work)
+
+    async def record(self, work: Callable[[Transaction], T]) -> T:
+        """Add rows to the ledger, and do nothing else. Raises ReadOnly on a `ro` handle."""
+        if self.mode == "ro":
+            raise ReadOnly
+        return await self._database.write(work, "record")
+
+    async def scrub(self) -> None:
+        """After a deletion: drop what is cached and empty the log, so that no byte is left.
+
+        Raises StorageError when that did not succeed.
+        """
+        if self.mode != "rw":
+            raise ReadOnly
+        cache, vault_id = self._store.cache, self._vault_id
+        await self._database.alone(
+            lambda database: database.truncate_log(lambda: cache.drop(vault_id))
+        )
+
+    def cached(self, make: Callable[[], T]) -> T:
+        """What is kept in memory about this vault; see `VaultCache`."""
+        return self._store.cache.get(self._vault_id, make)  # type: ignore[type-var]
+
+    def trim_cache(self) -> None:
+        self._store.cache.trim()
+
+
+class Store:
+    """Open with `Store.open`, close with `close`."""
+
+    def __init__(
+        self,
+        directory: DataDirectory,
+        options: StoreOptions,
+        clock: Clock,
+        control_database: Database,
+        keyring: Keyring,
+        readers: ThreadPoolExecutor,
+        own_writers: tuple[Writer, ...],
+    ) -> None:
+        self.directory = directory
+        self.clock = clock
+        self.control = control_database
+        self.keyring = keyring
+        self.cache = VaultCache(options.cache_bytes)
+        self.on_work: Callable[[str], None] = lambda vault_id: None
+        self._readers = readers
+        self._own_writers = own_writers
+        self._writers = Writers(options.writer_threads)
+        self._most_open = options.open_vaults or _room_for_vaults()
+        self._open: OrderedDict[str, Database] = OrderedDict()
+        self._users: Counter[str] = Counter()
+        self._opening = asyncio.Lock()
+        self._barred: dict[str, asyncio.Event] = {}
+        self._quiet = asyncio.Condition()
+        self._dirty: set[str] = set()
+        self._inflight: Counter[str] = Counter()
+        self._writes: Counter[str] = Counter()
+
+    @classmethod
+    async def open(cls, directory: DataDirectory, options: StoreOptions, clock: Clock) -> Store:
+        """Open control and key store, made at first start. The caller holds the directory's lock.
+
+        Raises StorageError and its kinds.
+        """
+        sqlite.check_engine()
+        directory.prepare()
+        readers = ThreadPoolExecutor(options.reader_threads, thread_name_prefix="reader")
+        writers = Writer("writer-control"), Writer("writer-keys")
+        database = Database(directory.control, "control", None, writers[0], readers)
+        if not directory.control.exists():
+            database.create()
+        database.open()
+        keyring = Keyring.open(
+            directory.keys, options.master_key, directory.master_key, clock, writers[1], readers
+        )
+        store = cls(directory, options, clock, database, keyring, readers, writers)
+        store._dirty.update(database.read_here(control.dirty_vaults))
+        return store
+
+    async def close(self) -> None:
+        """Finish what is queued and close every file."""
+        async with self._opening:
+            for database in self._open.values():
+                await database.alone(Database.close)
+            self._open.clear()
+        await self.control.alone(Database.close)
+        await self.keyring.close()
+        for writer in (self._writers, *self._own_writers):
+            await asyncio.to_thread(writer.close)
+        self._readers.shutdown()
+
+    # -- vaults ------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def vault(self, vault_id: str, mode: Mode) -> AsyncIterator[VaultHandle]:
+        """A handle on one vault. Raises NotFound, VaultUnavailable, or what `Database.open` does."""
+        while vault_id in self._barred:
+            await self._barred[vault_id].wait()
+        database = self._open.get(vault_id)
+        if database is None:
+            database = await self._open_vault(vault_id)
+        else:
+            self._open.move_to_end(vault_id)
+        self._users[vault_id] += 1
+        try:
+            yield VaultHandle(self, vault_id, database, mode)
+        finally:
+            await self._leave(vault_id)
+
+    async def _leave(self, vault_id: str) -> None:
+        self._users[vault_id] -= 1
+        if self._users[vault_id] == 0:
+            del self._users[vault_id]
+            if vault_id in self._barred:
+                async with self._quiet:
+                    self._quiet.notify_all()
+
+    async def _open_vault(self, vault_id: str) -> Database:
+        async with self._opening:
+            database = self._open.get(vault_id)
+            if database is None:
+                vault = await self.control.read(lambda tx: control.vault(tx, vault_id))
+                database = await asyncio.get_running_loop().run_in_executor(
+                    self._readers, self._open_file, vault
+                )
+                await database.write(memories.reindex)
+                self._open[vault_id] = database
+                await self._close_idle(keep=vault_id)
+            return database
+
+    def _open_file(self, vault: Vault) -> Database:
+        if vault.status is VaultStatus.ERASED:
+            raise NotFound("There is no such vault.")
+        if vault.status is not VaultStatus.READY:
+            raise VaultUnavailable
+        key = self.keyring.get(vault.id, vault.generation)
+        if key is None:
+            raise WrongKey(
+                "The key store holds no key for this vault. Take it in from an export with "
+                "`rememberd keys import`."
+            )
+        database = self.file(vault.id, vault.generation, key)
+        database.open(vault.id)
+        return database
+
+    def file(self, vault_id: str, generation: int, key: bytes) -> Database:
+        """The database object of a vault's file, not opened yet."""
+        path = self.directory.vault(vault_id, generation)
+        return Database(path, "vault", key, self._writers.next(), self._readers)
+
+    async def _close_idle(self, keep: str) -> None:
+        """Close the least recently used vaults over the bound that nobody uses now."""
+        idle = [name for name in self._open if not self._users[name] and name != keep]
+        for vault_id in idle[: max(0, len(self._open) - self._most_open)]:
+            await self._open.pop(vault_id).alone(Database.close)
+
+    @asynccontextmanager
+    async def alone(self, vault_id: str) -> AsyncIterator[None]:
+        """Keep everybody else out of a vault: wait for its users, let nobody in until the end."""
+        while vault_id in self._barred:
+            await self._barred[vault_id].wait()
+        self._barred[vault_id] = event = asyncio.Event()
+        try:
+            async with self._quiet:
+                await self._quiet.wait_for(lambda: not self._users[vault_id])
+            yield
+        finally:
+            del self._barred[vault_id]
+            event.set()
+
+    async def open_alone(self, vault_id: str) -> Database:
+        """The open database, for the task that has the vault to itself."""
+        return self._open.get(vault_id) or await self._open_vault(vault_id)
+
+    async def close_alone(self, vault_id: str) -> None:
+        """Close the file and drop what is cached, for the task that has the vault to itself."""
+        async with self._opening:
+            database = self._open.pop(vault_id, None)
+            if database is not None:
+                await database.alone(Database.close)
+            self.cache.drop(vault_id)
+            self._dirty.discard(vault_id)
+
+    # -- work for the worker -----------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def writing(self, vault_id: str) -> AsyncIterator[None]:
+        """Around every write: the vault is marked dirty before, the worker is told after."""
+        self._inflight[vault_id] += 1
+        self._writes[vault_id] += 1
+        try:
+            await self._mark_dirty(vault_id)
+            yield
+        finally:
+            self._inflight[vault_id] -= 1
+            self.on_work(vault_id)
+
+    async def _mark_dirty(self, vault_id: str) -> None:
+        """Note durably that this vault may hold work, so that a start never opens every file."""
+        if vault_id not in self._dirty:
+            await self.control.write(lambda tx: tx.run("set_dirty", id=vault_id, dirty=1))
+            self._dirty.add(vault_id)
+
+    def dirty(self) -> list[str]:
+        return sorted(self._dirty)
+
+    def writes(self, vault_id: str) -> int:
+        """How many writes this vault has seen since the start; compare in `settle`."""
+        return self._writes[vault_id]
+
+    async def settle(self, vault_id: str, writes: int) -> bool:
+        """The worker found nothing left to do after `writes` writes. False if more came since."""
+        if self._inflight[vault_id] or self._writes[vault_id] != writes:
+            return False
+        self._dirty.discard(vault_id)
+        # A write that comes now marks the vault dirty again, behind this one on the same thread.
+        await self.control.write(lambda tx: tx.run("set_dirty", id=vault_id, dirty=0))
+        return True
+
+
+def _room_for_vaults() -> int:
+    """Vaults that fit into the limit on open files: the file, its log and shared memory each."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    per_vault = 3 + 2 * (IDLE_READERS + 1)
+    return max(4, min(_MOST_OPEN, (limit - _OTHER_FILES) // per_vault))
