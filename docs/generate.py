@@ -16,6 +16,7 @@ import typer
 from rememberd import errors, settings
 from rememberd.auth import scopes
 from rememberd.cli import app as cli
+from rememberd.http.problems import status_of
 from rememberd.model import SCOPES
 from rememberd.tools import TOOLSETS
 from rememberd.tools.base import AnyTool, Resource
@@ -68,13 +69,22 @@ def scopes_page() -> Iterator[str]:
 
 def errors_page() -> Iterator[str]:
     yield "# Error codes"
-    yield "Every error carries one of these codes and a text that names the field or the way out."
+    yield (
+        "Every error carries one of these codes and a text that names the field or the way out. Tools "
+        "answer with the text and `isError`; HTTP interfaces with the status and "
+        '`{"error": code, "error_description": text}`.'
+    )
     for error in error_tree(errors.RememberdError):
-        parent = error.__base__
         yield f"## {error.code}"
         yield inspect.cleandoc(error.__doc__ or "")
-        if parent is not None and issubclass(parent, errors.RememberdError):
-            yield f"A kind of `{parent.code}`."
+        yield f"HTTP {status_of(error.__new__(error)).value}{kind_of(error)}"
+
+
+def kind_of(error: type[errors.RememberdError]) -> str:
+    parent = error.__base__
+    if parent is None or not issubclass(parent, errors.RememberdError):
+        return ""
+    return f" · a kind of `{parent.code}`"
 
 
 def error_tree(root: type[errors.RememberdError]) -> Iterator[type[errors.RememberdError]]:
