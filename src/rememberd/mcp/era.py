@@ -57,7 +57,7 @@ class Routing:
             key = name.lower()
             if key in (_VERSION, _METHOD, _NAME):
                 repeated = key if key in found else repeated
-                found[key] = value
+                found[key] = value.strip(" \t")  # not every HTTP parser does (RFC 9110 §5.5)
         return cls(found.get(_VERSION), found.get(_METHOD), found.get(_NAME), repeated)
 
 
