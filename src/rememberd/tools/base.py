@@ -35,7 +35,7 @@ class Output(BaseModel):
 class Recalled(Output):
     """Base of outputs that carry stored text: the notice comes before the first row."""
 
-    notice: str = Field(RECALLED, description="How to read the texts that follow.")
+    notice: str = Field(default=RECALLED, description="How to read the texts that follow.")
 
 
 class NoArguments(Arguments):

@@ -4,10 +4,7 @@ SELECT rowid, -bm25(memory_text) FROM memory_text WHERE memory_text MATCH :expre
 
 -- term_frequencies --
 -- In how many memories each term of a JSON array stands.
-SELECT wanted.value, (
-    SELECT count(*) FROM memory_text WHERE memory_text MATCH '"' || wanted.value || '"'
-)
-FROM json_each(:terms) AS wanted;
+SELECT term, doc FROM memory_term WHERE term IN (SELECT value FROM json_each(:terms));
 
 -- outline --
 -- What ranking needs to know of each memory, in order of arrival.

@@ -38,6 +38,7 @@ CREATE INDEX memory_by_thread ON memory (source_context, seq) WHERE source_conte
 -- Plain, not contentless: contentless tables keep deleted terms.
 CREATE VIRTUAL TABLE memory_text USING fts5 (terms, tokenize = 'unicode61', detail = 'full');
 INSERT INTO memory_text (memory_text, rank) VALUES ('secure-delete', 1);
+CREATE VIRTUAL TABLE memory_term USING fts5vocab (memory_text, 'row');
 
 -- Embedding models this vault has vectors of; `active` answers queries.
 CREATE TABLE model (
