@@ -20,22 +20,37 @@ RECALLED = (
 )
 
 
+def _drop_docstring(schema: dict[str, Any]) -> None:
+    """Docstrings are for readers of the code; clients are told by the tool's description."""
+    schema.pop("description", None)
+
+
 class Arguments(BaseModel):
     """Base of every tool's input. Unknown arguments are refused; nothing is coerced."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, json_schema_extra=_drop_docstring
+    )
 
 
 class Output(BaseModel):
     """Base of every tool's output. Fields that are None are left out of the answer."""
 
-    model_config = ConfigDict(frozen=True, validate_by_name=True, validate_by_alias=True)
+    model_config = ConfigDict(
+        frozen=True,
+        validate_by_name=True,
+        validate_by_alias=True,
+        json_schema_extra=_drop_docstring,
+    )
 
 
 class Recalled(Output):
     """Base of outputs that carry stored text: the notice comes before the first row."""
 
-    notice: str = Field(default=RECALLED, description="How to read the texts that follow.")
+    # A factory, so that the schema does not repeat the notice as a default.
+    notice: str = Field(
+        default_factory=lambda: RECALLED, description="How to read the texts that follow."
+    )
 
 
 class NoArguments(Arguments):
