@@ -73,9 +73,7 @@ async def _in_time_order(
     return await vault.read(take)
 
 
-def _following(
-    tx: Transaction, filters: Filters, after: tuple[int, int]
-) -> Iterable[Memory]:
+def _following(tx: Transaction, filters: Filters, after: tuple[int, int]) -> Iterable[Memory]:
     while rows := memories.window(tx, filters, after, _PAGE):
         yield from rows
         after = (to_micros(rows[-1].at), rows[-1].seq)

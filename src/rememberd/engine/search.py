@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rememberd.engine.engine import Engine
 from rememberd.engine.reflection import consolidation_available
@@ -19,6 +19,8 @@ from rememberd.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from rememberd.store.mirror import Outline
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,11 @@ from starlette.routing import BaseRoute, Route
 from rememberd.errors import RememberdError
 from rememberd.http.exchange import METHODS, McpExchange
 from rememberd.http.health import Health
+from rememberd.http.local import LocalMcp
 from rememberd.http.middleware import BodyLimit, LastResort, RequestLog, SecurityHeaders
 from rememberd.http.origins import CrossOrigin, KnownHost
 from rememberd.http.problems import on_domain_error, on_http_error
+from rememberd.rest.local import LocalInterface
 
 Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
 
@@ -56,6 +58,34 @@ def build(
     # A redirect between /mcp and /mcp/ breaks clients that do not repeat a POST (python-sdk #1716).
     app.router.redirect_slashes = False
     return app
+
+
+def build_local(interface: LocalInterface, mcp: LocalMcp) -> Starlette:
+    """What the local socket answers, to the owner of the data directory alone."""
+    return Starlette(
+        routes=[
+            Route("/owner", interface.owner),
+            # agents: one MCP message, without the headers of the network transport
+            Route("/mcp", mcp, methods=["POST"]),
+            # the registry
+            Route("/projects", interface.list_projects),
+            Route("/projects", interface.create_project, methods=["POST"]),
+            Route("/vaults", interface.list_vaults),
+            Route("/vaults", interface.create_vault, methods=["POST"]),
+            Route("/vaults/{name}", interface.erase_vault, methods=["DELETE"]),
+            Route("/keys", interface.list_keys),
+            Route("/keys", interface.create_key, methods=["POST"]),
+            Route("/keys/{id}", interface.revoke_key, methods=["DELETE"]),
+            # the key store
+            Route("/keyring/export", interface.export_keys, methods=["POST"]),
+            Route("/keyring/import", interface.import_keys, methods=["POST"]),
+            # proof and diagnosis
+            Route("/certificates/{id}", interface.certificate),
+            Route("/diagnosis", interface.diagnose, methods=["POST"]),
+        ],
+        middleware=[Middleware(RequestLog), Middleware(LastResort)],
+        exception_handlers={HTTPException: on_http_error, RememberdError: on_domain_error},
+    )
 
 
 def resource_metadata(public_url: str, path: str) -> str:

@@ -295,3 +295,18 @@ def _unlink(folder: Path, pattern: str) -> None:
 def _exported(store: Store, vault_id: str, versions: tuple[int, ...]) -> tuple[int, ...]:
     held = set(store.keyring.exported_versions(vault_id))
     return tuple(version for version in versions if version in held)
+
+
+async def import_keys(store: Store, text: str, passphrase: str) -> int:
+    """Take in the keys of an export, but none that an erasure destroyed; returns how many.
+
+    Raises InvalidInput for a file that is not an export, or the wrong passphrase.
+    """
+
+    def current(tx: Transaction) -> set[tuple[str, int]]:
+        return {(vault.id, vault.generation) for vault in control.vaults(tx)}
+
+    known = await store.control.read(current)
+    return await asyncio.to_thread(
+        store.keyring.import_, text, passphrase, lambda *key: key in known
+    )

@@ -44,6 +44,8 @@ _ALWAYS = frozenset(
     }
 )
 
+_HARMLESS = frozenset({"data_version", "quick_check"})  # FTS5 asks for the first, doctor the other
+
 
 def check_engine(version: str | None = None) -> None:
     """Refuse a SQLite that can lose acknowledged writes. Raises EngineTooOld."""
@@ -56,6 +58,11 @@ def check_engine(version: str | None = None) -> None:
         f"SQLite {'.'.join(map(str, parts))} can lose acknowledged writes in WAL mode. "
         "Install apsw-sqlite3mc 3.54 or newer."
     )
+
+
+def engine_version() -> str:
+    """For people: which SQLite this is."""
+    return f"SQLite {apsw.sqlite_lib_version()}, {apsw.mc_version}"
 
 
 def connect(path: Path, key: bytes | None, mode: Mode, *, create: bool = False) -> apsw.Connection:
@@ -113,7 +120,7 @@ class _Authorizer:
             return apsw.SQLITE_OK
         if operation == apsw.SQLITE_INSERT and one in self._tables:
             return apsw.SQLITE_OK
-        if operation == apsw.SQLITE_PRAGMA and one == "data_version":  # FTS5 asks for it
+        if operation == apsw.SQLITE_PRAGMA and one in _HARMLESS:
             return apsw.SQLITE_OK
         return apsw.SQLITE_DENY
 

@@ -81,9 +81,7 @@ async def run(engine: Engine, principal: Principal, arguments: NoArguments) -> S
             debt=_debt(reflection.total(found.debt)),
             tier_1=_debt(found.debt.get(1, TierDebt())),
             tier_2=_debt(found.debt.get(2, TierDebt())),
-            threshold=Debt(
-                memories=limits.reflection_memories, tokens=limits.reflection_tokens
-            ),
+            threshold=Debt(memories=limits.reflection_memories, tokens=limits.reflection_tokens),
             consolidation_available=found.consolidation_available,
         ),
         search=_searching(found),

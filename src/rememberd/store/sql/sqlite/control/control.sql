@@ -116,3 +116,6 @@ VALUES (:seq, :at, :actor, :action, :subject, :detail, :hash);
 
 -- audit_since --
 SELECT * FROM audit WHERE seq > :after ORDER BY seq LIMIT :limit;
+
+-- any_vault --
+SELECT 1 FROM vault LIMIT 1;

@@ -99,3 +99,6 @@ SELECT * FROM memory WHERE superseded_by = :id ORDER BY seq;
 
 -- link --
 INSERT OR IGNORE INTO lineage (reflection, source) VALUES (:reflection, :source);
+
+-- quick_check --
+SELECT quick_check FROM pragma_quick_check(1);

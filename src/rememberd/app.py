@@ -1,0 +1,153 @@
+"""The one place where parts are put together: settings in, a running application out.
+
+Nothing here decides anything; it only says who gets what.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from mcp_types import Implementation
+from starlette.types import ASGIApp
+
+from rememberd import __version__
+from rememberd.auth.principals import Keys
+from rememberd.clock import Clock, SystemClock
+from rememberd.engine import vaults
+from rememberd.engine.engine import Engine, Limits
+from rememberd.engine.meaning import EmbedderOptions, Meaning
+from rememberd.http import routes
+from rememberd.http.bearer import Bearer
+from rememberd.http.exchange import McpExchange
+from rememberd.http.health import Health
+from rememberd.http.local import LocalMcp
+from rememberd.http.routes import Edge
+from rememberd.mcp.catalog import Catalog
+from rememberd.mcp.server import McpServer
+from rememberd.model import Vault
+from rememberd.rest.local import LocalInterface
+from rememberd.settings import Settings
+from rememberd.store import lifecycle
+from rememberd.store.place import DataDirectory, Lock
+from rememberd.store.store import Store, StoreOptions
+from rememberd.tools import VAULT, Toolset
+from rememberd.worker import Worker
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """A data directory that is open, and what answers for it."""
+
+    engine: Engine
+    keys: Keys
+    worker: Worker
+    public: ASGIApp  #: for the network
+    local: ASGIApp  #: for the owner's socket
+    first_vault: Vault | None  #: made just now, at the very first start
+
+
+@asynccontextmanager
+async def build_app(
+    settings: Settings, *, public_url: str, role: str = "server", clock: Clock | None = None
+) -> AsyncGenerator[App]:
+    """Own the data directory and open everything in it, until the end of the block.
+
+    Raises DataDirectoryBusy when another process owns it, and the kinds of StorageError.
+    """
+    time = clock or SystemClock()
+    directory = DataDirectory(settings.data)
+    directory.prepare()
+    with Lock(directory.lock):
+        store = await Store.open(directory, _store_options(settings), time)
+        try:
+            await lifecycle.resume(store)
+            meaning = Meaning(_embedder_options(settings), time)
+            engine = Engine(store, meaning, time, _limits(settings), public_url)
+            first = await vaults.first_run(engine)
+            yield _assemble(settings, engine, role, first)
+            await meaning.close()
+        finally:
+            await store.close()
+
+
+def _assemble(settings: Settings, engine: Engine, role: str, first: Vault | None) -> App:
+    keys = Keys(engine.store, engine.clock)
+    server = _mcp_server(VAULT, engine)
+    metadata = routes.resource_metadata(engine.public_url, VAULT.path)
+    edge = Edge(
+        public_url=engine.public_url,
+        allowed_hosts=settings.allowed_hosts,
+        allowed_origins=settings.allowed_origins,
+        max_body_bytes=settings.max_body_bytes,
+    )
+
+    async def control_answers() -> None:
+        await engine.store.control.read(lambda tx: tx.value("any_vault"))
+
+    facts = {
+        "role": role,
+        "pid": os.getpid(),
+        "version": __version__,
+        "public_url": engine.public_url,
+    }
+    return App(
+        engine=engine,
+        keys=keys,
+        worker=Worker(engine, keys),
+        public=routes.build(
+            edge,
+            mcp=McpExchange(server, Bearer(keys.verify, metadata)),
+            health=Health(engine.clock, {"database": control_answers}),
+        ),
+        local=routes.build_local(
+            LocalInterface(engine, keys, facts), LocalMcp(server, engine, keys.verify)
+        ),
+        first_vault=first,
+    )
+
+
+def _mcp_server(toolset: Toolset, engine: Engine) -> McpServer:
+    return McpServer(
+        Catalog(toolset.tools, toolset.resources, prompts=True),
+        engine=engine,
+        info=Implementation(name="rememberd", title="rememberd", version=__version__),
+        instructions=toolset.instructions,
+        resource_metadata=routes.resource_metadata(engine.public_url, toolset.path),
+    )
+
+
+def _store_options(settings: Settings) -> StoreOptions:
+    master = settings.master_key
+    return StoreOptions(
+        master_key=master.get_secret_value() if master else None,
+        writer_threads=settings.writer_threads,
+        reader_threads=settings.reader_threads,
+        open_vaults=settings.open_vaults,
+        cache_bytes=settings.cache_bytes,
+    )
+
+
+def _embedder_options(settings: Settings) -> EmbedderOptions:
+    key = settings.embedder_api_key
+    return EmbedderOptions(
+        kind=settings.embedder,
+        url=settings.embedder_url,
+        model=settings.embedder_model,
+        api_key=key.get_secret_value() if key else None,
+        dimension=settings.embedder_dimension,
+        timeout=settings.embedder_timeout,
+    )
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        reflection_memories=settings.reflection_memories,
+        reflection_tokens=settings.reflection_tokens,
+        batch_memories=settings.batch_memories,
+        batch_tokens=settings.batch_tokens,
+        monthly_token_allowance=settings.monthly_token_allowance,
+        author_boost=settings.author_boost,
+    )

@@ -1,0 +1,1 @@
+"""Programs: JSON over HTTP. Now the owner's own interface on the local socket."""

@@ -1,0 +1,198 @@
+"""The owner's interface on the local socket: projects, vaults, keys, diagnosis, as JSON.
+
+Whoever can open the socket (mode 0600) owns the data directory, so there is no other check here.
+These routes must never be mounted on a network address.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, TypeVar
+
+import anyio.to_thread
+from pydantic import BaseModel, ConfigDict, ValidationError
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from rememberd.auth.principals import Keys, NewKey
+from rememberd.auth.scopes import ordered
+from rememberd.clock import isoformat
+from rememberd.engine import diagnosis, vaults
+from rememberd.engine.engine import Engine
+from rememberd.engine.vaults import ListedVault
+from rememberd.errors import InvalidInput
+from rememberd.model import Certificate, Project
+from rememberd.store import control, lifecycle
+from rememberd.store.control import ListedKey
+
+ACTOR = "command line"
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+T = TypeVar("T", bound=_Body)
+
+
+class NewProject(_Body):
+    name: str
+
+
+class NewVault(_Body):
+    name: str
+    project: str | None = None
+
+
+class NewKeyBody(_Body):
+    vault: str
+    read_only: bool = False
+    scopes: list[str] = []
+    name: str = ""
+
+
+class Passphrase(_Body):
+    passphrase: str
+
+
+class KeyImport(_Body):
+    passphrase: str
+    text: str
+
+
+async def _read(request: Request, shape: type[T]) -> T:
+    """The body as one of the shapes above. Raises InvalidInput naming the field."""
+    try:
+        return shape.model_validate(json.loads(await request.body()))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = ".".join(map(str, first["loc"]))
+        raise InvalidInput(f"{field}: {first['msg']}.", field=field) from None
+    except ValueError:
+        raise InvalidInput("The body must be JSON.") from None
+
+
+class LocalInterface:
+    """One method per route; `http/routes.py` says which."""
+
+    def __init__(self, engine: Engine, keys: Keys, facts: Mapping[str, Any]) -> None:
+        self._engine = engine
+        self._keys = keys
+        self._facts = dict(facts)
+
+    # -- the owner -------------------------------------------------------------------------------
+
+    async def owner(self, _: Request) -> JSONResponse:
+        """Who owns the data directory: a server or a passing command."""
+        return JSONResponse(self._facts)
+
+    # -- projects and vaults -----------------------------------------------------------------------
+
+    async def list_projects(self, _: Request) -> JSONResponse:
+        found = await vaults.list_projects(self._engine)
+        return JSONResponse({"projects": [_project(project) for project in found]})
+
+    async def create_project(self, request: Request) -> JSONResponse:
+        body = await _read(request, NewProject)
+        return JSONResponse(_project(await vaults.create_project(self._engine, body.name)), 201)
+
+    async def list_vaults(self, _: Request) -> JSONResponse:
+        found = await vaults.list_vaults(self._engine)
+        return JSONResponse({"vaults": [_vault(vault) for vault in found]})
+
+    async def create_vault(self, request: Request) -> JSONResponse:
+        body = await _read(request, NewVault)
+        made = await vaults.create_vault(self._engine, body.name, body.project)
+        return JSONResponse(_vault(made), 201)
+
+    async def erase_vault(self, request: Request) -> JSONResponse:
+        proof = await vaults.erase_vault(self._engine, request.path_params["name"], ACTOR)
+        return JSONResponse(_certificate(proof))
+
+    # -- keys --------------------------------------------------------------------------------------
+
+    async def list_keys(self, _: Request) -> JSONResponse:
+        return JSONResponse({"keys": [_key(listed) for listed in await self._keys.list()]})
+
+    async def create_key(self, request: Request) -> JSONResponse:
+        body = await _read(request, NewKeyBody)
+        vault = await vaults.vault_named(self._engine, body.vault)
+        made = await self._keys.create(
+            vault.id, read_only=body.read_only, scope_names=body.scopes, name=body.name
+        )
+        return JSONResponse(_new_key(made, body.vault), 201)
+
+    async def revoke_key(self, request: Request) -> JSONResponse:
+        return JSONResponse(_key(await self._keys.revoke(request.path_params["id"])))
+
+    # -- the key store -----------------------------------------------------------------------------
+
+    async def export_keys(self, request: Request) -> JSONResponse:
+        body = await _read(request, Passphrase)
+        keyring = self._engine.store.keyring
+        return JSONResponse(
+            {"text": await anyio.to_thread.run_sync(keyring.export, body.passphrase)}
+        )
+
+    async def import_keys(self, request: Request) -> JSONResponse:
+        body = await _read(request, KeyImport)
+        added = await lifecycle.import_keys(self._engine.store, body.text, body.passphrase)
+        return JSONResponse({"added": added})
+
+    # -- diagnosis ---------------------------------------------------------------------------------
+
+    async def diagnose(self, _: Request) -> JSONResponse:
+        checks = await diagnosis.diagnose(self._engine)
+        return JSONResponse({"checks": [asdict(check) for check in checks]})
+
+    async def certificate(self, request: Request) -> JSONResponse:
+        wanted = request.path_params["id"]
+        store = self._engine.store
+        return JSONResponse(await store.control.read(lambda tx: control.certificate(tx, wanted)))
+
+
+def _project(project: Project) -> dict[str, Any]:
+    return {"id": project.id, "name": project.name, "created_at": isoformat(project.created_at)}
+
+
+def _vault(listed: ListedVault) -> dict[str, Any]:
+    vault = listed.vault
+    return {
+        "id": vault.id,
+        "name": vault.name,
+        "kind": vault.kind.value,
+        "project": listed.project,
+        "ref": listed.ref,
+        "status": vault.status.value,
+        "created_at": isoformat(vault.created_at),
+    }
+
+
+def _key(listed: ListedKey) -> dict[str, Any]:
+    key = listed.key
+    return {
+        "id": key.id,
+        "name": key.name,
+        "vault": listed.vault_name,
+        "hint": key.hint,
+        "scopes": ordered(key.scopes),
+        "created_at": isoformat(key.created_at),
+        "last_used_at": isoformat(key.last_used_at) if key.last_used_at else None,
+        "revoked_at": isoformat(key.revoked_at) if key.revoked_at else None,
+    }
+
+
+def _new_key(made: NewKey, vault: str) -> dict[str, Any]:
+    return {
+        "id": made.key.id,
+        "key": made.secret,
+        "vault": vault,
+        "name": made.key.name,
+        "scopes": ordered(made.key.scopes),
+    }
+
+
+def _certificate(proof: Certificate) -> dict[str, Any]:
+    return asdict(proof) | {"issued_at": isoformat(proof.issued_at)}

@@ -1,0 +1,94 @@
+"""The background loop: vectors for what has none yet, usage into control, last use of keys.
+
+Everything it does can be done again; it never holds up an acknowledged write and never stops for an
+error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+
+from rememberd.auth.principals import Keys
+from rememberd.engine.engine import Engine
+from rememberd.engine.indexing import embed_pending
+from rememberd.engine.usage import roll_up
+from rememberd.errors import EmbedderUnavailable, NotFound, UpstreamBusy, VaultUnavailable
+
+logger = logging.getLogger(__name__)
+RETRY_SECONDS = 60.0
+NOTE_USE_SECONDS = 30.0
+
+
+class Worker:
+    """`run` until cancelled, or `drain` once."""
+
+    def __init__(self, engine: Engine, keys: Keys) -> None:
+        self._engine = engine
+        self._keys = keys
+        self._waiting: OrderedDict[str, None] = OrderedDict()
+        self._woken = asyncio.Event()
+        engine.store.on_work = self.notify
+
+    def notify(self, vault_id: str) -> None:
+        """There may be work in this vault."""
+        self._waiting[vault_id] = None
+        self._woken.set()
+
+    async def run(self) -> None:
+        for vault_id in self._engine.store.dirty():
+            self.notify(vault_id)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._tend_forever())
+            tasks.create_task(self._note_use_forever())
+
+    async def drain(self) -> None:
+        """Do what waits now, then return; for short-lived owners of a data directory."""
+        for vault_id in self._engine.store.dirty():
+            self.notify(vault_id)
+        while self._waiting:
+            vault_id, _ = self._waiting.popitem(last=False)
+            await self._try_to_tend(vault_id)
+        await self._keys.note_use()
+
+    async def _tend_forever(self) -> None:
+        while True:
+            await self._woken.wait()
+            self._woken.clear()
+            while self._waiting:
+                vault_id, _ = self._waiting.popitem(last=False)
+                await self._try_to_tend(vault_id)
+
+    async def _note_use_forever(self) -> None:
+        while True:
+            await asyncio.sleep(NOTE_USE_SECONDS)
+            try:
+                await self._keys.note_use()
+            except Exception as error:  # an edge: the next round tries again
+                logger.warning("could not note key use", exc_info=error)
+
+    async def _try_to_tend(self, vault_id: str) -> None:
+        try:
+            await self._tend(vault_id)
+        except NotFound:
+            return  # erased meanwhile
+        except UpstreamBusy as busy:
+            self._again(vault_id, busy.retry_after or RETRY_SECONDS)
+        except (EmbedderUnavailable, VaultUnavailable):
+            self._again(vault_id, RETRY_SECONDS)
+        except Exception as error:  # an edge: one vault's trouble must not stop the others
+            logger.warning("work failed", exc_info=error, extra={"data": {"vault": vault_id}})
+            self._again(vault_id, RETRY_SECONDS)
+
+    async def _tend(self, vault_id: str) -> None:
+        writes = self._engine.store.writes(vault_id)
+        embedded = self._engine.meaning.is_off or await embed_pending(self._engine, vault_id)
+        await roll_up(self._engine, vault_id)
+        if not embedded:
+            self._again(vault_id, RETRY_SECONDS)  # no model now; the vault stays dirty
+        elif self._engine.store.writes(vault_id) == writes:
+            await self._engine.store.settle(vault_id, writes)
+
+    def _again(self, vault_id: str, seconds: float) -> None:
+        asyncio.get_running_loop().call_later(seconds, self.notify, vault_id)
