@@ -36,8 +36,8 @@ class SystemClock:
 
     def new_id(self, prefix: str) -> str:
         with self._lock:
-            # 48 bits of milliseconds and 12 of sub-millisecond (RFC 9562 §6.2, method 3), counted up
-            # when the clock stands still, so that ids sort in the order they were made.
+            # 48 bits of milliseconds and 12 below them (RFC 9562 §6.2, method 3), counted up when
+            # the clock stands still, so that ids sort in the order they were made.
             ticks = time.time_ns() * 4096 // 1_000_000
             self._last = ticks = max(ticks, self._last + 1)
         return f"{prefix}_{uuid7_hex(ticks, os.urandom(8))}"

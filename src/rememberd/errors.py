@@ -1,8 +1,8 @@
 """Every error a caller can meet, in one tree.
 
-The text of an error is written for a person: it names the field, the limit and the way out. It never
-holds memory text, a token or a key. The edges (`http/problems.py`, `mcp/results.py`) map `code` to a
-status; nothing below them knows HTTP or MCP.
+The text of an error is written for a person: it names the field, the limit and the way out. It
+never holds memory text, a token or a key. The edges (`http/problems.py`, `mcp/results.py`) map
+classes to a status; nothing below them knows HTTP or MCP.
 """
 
 from __future__ import annotations
@@ -190,6 +190,6 @@ class SchemaTooNew(StorageError):
 
 
 class MasterKeyProblem(StorageError):
-    """The master key is missing, malformed, readable by others, or not the one that wrapped the keys."""
+    """The master key is missing, malformed, readable by others, or not that of this key store."""
 
     code = "master_key_problem"

@@ -62,7 +62,7 @@ class Keys:
     ) -> NewKey:
         """Mint a key: read and write unless told otherwise. Raises InvalidInput."""
         granted = scopes.parse(scope_names) or (frozenset({READ}) if read_only else _USUAL)
-        if read_only and granted != {READ}:
+        if read_only and granted != frozenset({READ}):
             raise InvalidInput(
                 "A read-only key carries memories:read alone. Leave out --read-only, or the other "
                 "scopes.",

@@ -1,4 +1,4 @@
-"""Reflection debt: how much unconsolidated material a vault carries, and when to suggest reflecting."""
+"""Reflection debt: how much unconsolidated material a vault carries, and when that is enough."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a vault holds, what it owes in reflection, and what it has used: for status and resources."""
+"""What a vault holds, what it owes in reflection and what it has used."""
 
 from __future__ import annotations
 

@@ -40,8 +40,7 @@ def local_organization(tx: Transaction, clock: Clock) -> Organization:
             name=LOCAL,
             created_at=to_micros(clock.now()),
         )
-        row = tx.one("organization_by_name", name=LOCAL)
-    assert row is not None
+        return local_organization(tx, clock)
     return Organization(id=row["id"], name=row["name"], created_at=from_micros(row["created_at"]))
 
 

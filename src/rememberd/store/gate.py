@@ -7,7 +7,7 @@ bytes are gone (SQLite answers busy and does nothing).
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 
@@ -18,7 +18,7 @@ class Gate:
         self._alone = False
 
     @contextmanager
-    def shared(self) -> Iterator[None]:
+    def shared(self) -> Generator[None]:
         with self._changed:
             while self._alone:
                 self._changed.wait()
@@ -31,7 +31,7 @@ class Gate:
                 self._changed.notify_all()
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self) -> Generator[None]:
         with self._changed:
             while self._alone:
                 self._changed.wait()

@@ -1,7 +1,7 @@
 """The key store: every vault's random key, wrapped by the master key.
 
 Wrapping is ChaCha20-Poly1305 bound to vault id and version, so a wrapped key cannot be put in
-another's place. Destroying a key here is what makes a vault, and every copy of its file, unreadable.
+another's place. Destroying a key here makes the vault and every copy of its file unreadable.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class Keyring:
             raise WrongKey("A key in keys.db was tampered with or moved.") from None
 
     async def destroy(self, vault_id: str, versions: tuple[int, ...]) -> None:
-        """Forget keys for good: the rows are overwritten and the log is emptied before returning."""
+        """Forget keys for good: rows are overwritten and the log emptied before this returns."""
 
         def forget(tx: Transaction) -> None:
             for version in versions:

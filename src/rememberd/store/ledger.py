@@ -31,7 +31,7 @@ def used_this_month(tx: Transaction, now: datetime) -> int:
 
 
 def meter(tx: Transaction, tokens: int, allowance: int | None, now: datetime) -> None:
-    """Count tokens about to be stored. Raises QuotaExceeded when they do not fit; counts nothing."""
+    """Count tokens about to be stored. Raises QuotaExceeded, counting nothing, over `allowance`."""
     used = used_this_month(tx, now)
     if allowance is not None and used + tokens > allowance:
         raise QuotaExceeded(

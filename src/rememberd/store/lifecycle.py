@@ -1,4 +1,4 @@
-"""The life of a vault: made, emptied under a new key, erased; each step can be taken up after a crash.
+"""The life of a vault: made, emptied under a new key, erased; each step survives a crash.
 
 What is to be done is noted in control before it is done. The key goes first and the file second, so
 that a crash between the two leaves unreadable bytes, never a readable remainder.
@@ -307,6 +307,8 @@ async def import_keys(store: Store, text: str, passphrase: str) -> int:
         return {(vault.id, vault.generation) for vault in control.vaults(tx)}
 
     known = await store.control.read(current)
-    return await asyncio.to_thread(
-        store.keyring.import_, text, passphrase, lambda *key: key in known
-    )
+
+    def wanted(vault_id: str, version: int) -> bool:
+        return (vault_id, version) in known
+
+    return await asyncio.to_thread(store.keyring.import_, text, passphrase, wanted)

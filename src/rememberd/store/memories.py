@@ -42,9 +42,7 @@ def insert(tx: Transaction, draft: Draft, clock: Clock) -> Memory:
     )
     seq = tx.last_rowid()
     tx.run("index_memory", seq=seq, terms=_terms(draft.text, draft.tags, at))
-    row = tx.one("memory_by_id", id=memory_id)
-    assert row is not None
-    return from_row(row)
+    return by_seq(tx, [seq])[seq]
 
 
 def _terms(text: str, tags: Iterable[str], at: datetime) -> str:

@@ -1,4 +1,4 @@
-"""Brings one database to the newest schema: numbered SQL files, applied once, in order, with checksums.
+"""Brings one database to the newest schema: numbered SQL, applied once, in order, with checksums.
 
 Never goes back, never touches a database that a newer rememberd wrote, never starts afresh.
 """

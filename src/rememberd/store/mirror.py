@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rememberd.model import Filters
 from rememberd.clock import to_micros
+from rememberd.model import Filters
 from rememberd.store import analysis
 from rememberd.store.transaction import Transaction
 from rememberd.store.vectors import Model
@@ -142,7 +142,7 @@ class Mirror:
         self._columns["authors"].append(np.array([self._author(row[6]) for row in rows]))
 
     def _link(self, threads: list[str | None], first: int) -> None:
-        """Rows before and after in the thread. `after` is copied: older outlines hold the old one."""
+        """Rows before and after in the thread. `after` is copied: older outlines keep theirs."""
         after = np.concatenate([self._after, np.full(len(threads), -1, np.int64)])
         before = np.full(len(threads), -1, np.int64)
         for number, thread in enumerate(threads):

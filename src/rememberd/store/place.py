@@ -17,8 +17,9 @@ from rememberd.errors import DataDirectoryBusy, StorageError, UnsupportedFileSys
 
 # SQLite's locks and shared memory do not hold on these: https://sqlite.org/faq.html#q5
 NETWORK = frozenset(
-    "nfs nfs4 cifs smb2 smb3 smbfs afpfs webdav 9p ncpfs ceph glusterfs fuse.glusterfs lustre "
-    "beegfs afs ocfs2 gfs2 fuse.sshfs fuse.rclone fuse.s3fs davfs fuse.davfs2".split()
+    {"nfs", "nfs4", "cifs", "smb2", "smb3", "smbfs", "afpfs", "webdav", "9p", "ncpfs", "ceph"}
+    | {"glusterfs", "fuse.glusterfs", "lustre", "beegfs", "afs", "ocfs2", "gfs2", "fuse.sshfs"}
+    | {"fuse.rclone", "fuse.s3fs", "davfs", "fuse.davfs2"}
 )
 
 
@@ -91,7 +92,7 @@ class Lock:
 def file_system(path: Path) -> str:
     """The kind of file system under `path`, as the system names it; empty when unknown."""
     if platform.system() == "Darwin":
-        lines = subprocess.run(  # noqa: S603 - a fixed program without arguments from outside
+        lines = subprocess.run(
             ["/sbin/mount"], capture_output=True, text=True, check=False
         ).stdout.splitlines()
         mounts = [(line.split(" on ")[1].split(" (")[0], _kind(line)) for line in lines]

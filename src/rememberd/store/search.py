@@ -19,7 +19,7 @@ LARGE, COMMON = 20_000, 0.05
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Which memories (by seq, ascending) match the query's words, how well, and how rare each is."""
+    """Which memories (by seq, ascending) match the query, how well, and how rare its words are."""
 
     seqs: Sequence[int]
     scores: Sequence[float]

@@ -6,7 +6,7 @@ neither can ATTACH or VACUUM INTO. A damaged or missing file is reported, never 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -177,8 +177,8 @@ def _opens_plain(path: Path) -> bool:
 
 
 @contextmanager
-def translated() -> Iterator[None]:
-    """Turn the driver's errors into ours. The driver's text names tables and pages, never values."""
+def translated() -> Generator[None]:
+    """Turn the driver's errors into ours."""
     try:
         yield
     except (apsw.ReadOnlyError, apsw.AuthError) as error:

@@ -1,4 +1,4 @@
-"""Opens everything below one data directory and hands out vaults, one handle for one vault and mode.
+"""Opens all that lies below one data directory and hands out vaults: a handle per vault and mode.
 
 There is one Store per process and data directory. It keeps a bounded number of vaults open, marks a
 vault dirty before its first write, and lets one task have a vault to itself.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import resource
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -156,8 +156,8 @@ class Store:
     # -- vaults ------------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def vault(self, vault_id: str, mode: Mode) -> AsyncIterator[VaultHandle]:
-        """A handle on one vault. Raises NotFound, VaultUnavailable, or what `Database.open` does."""
+    async def vault(self, vault_id: str, mode: Mode) -> AsyncGenerator[VaultHandle]:
+        """A handle on one vault. Raises NotFound, VaultUnavailable, and what opening raises."""
         while vault_id in self._barred:
             await self._barred[vault_id].wait()
         database = self._open.get(vault_id)
@@ -219,7 +219,7 @@ class Store:
             await self._open.pop(vault_id).alone(Database.close)
 
     @asynccontextmanager
-    async def alone(self, vault_id: str) -> AsyncIterator[None]:
+    async def alone(self, vault_id: str) -> AsyncGenerator[None]:
         """Keep everybody else out of a vault: wait for its users, let nobody in until the end."""
         while vault_id in self._barred:
             await self._barred[vault_id].wait()
@@ -248,7 +248,7 @@ class Store:
     # -- work for the worker -----------------------------------------------------------------------
 
     @asynccontextmanager
-    async def writing(self, vault_id: str) -> AsyncIterator[None]:
+    async def writing(self, vault_id: str) -> AsyncGenerator[None]:
         """Around every write: the vault is marked dirty before, the worker is told after."""
         self._inflight[vault_id] += 1
         self._writes[vault_id] += 1

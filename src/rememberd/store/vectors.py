@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rememberd.store.transaction import Row, Transaction
+from rememberd.store.transaction import Transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +40,27 @@ class Embedded:
     passages: Sequence[bytes]
 
 
-def _model(row: Row | None) -> Model | None:
-    if row is None:
-        return None
-    return Model(row["id"], row["identity"], row["dimension"], bool(row["active"]))
+def _models(tx: Transaction) -> list[Model]:
+    """One, or two while a vault moves to a new model."""
+    return [
+        Model(row["id"], row["identity"], row["dimension"], bool(row["active"]))
+        for row in tx.all("models")
+    ]
 
 
 def active_model(tx: Transaction) -> Model | None:
     """The model that answers queries; None before the first vector."""
-    return _model(tx.one("active_model"))
+    return next((model for model in _models(tx) if model.active), None)
 
 
 def model_of(tx: Transaction, identity: str) -> Model | None:
-    return _model(tx.one("model_by_identity", identity=identity))
+    return next((model for model in _models(tx) if model.identity == identity), None)
 
 
 def ensure_model(tx: Transaction, identity: str, dimension: int) -> Model:
     """The model of this identity, added if new; the first one of a vault is active at once."""
-    found = model_of(tx, identity)
-    if found is None:
-        tx.run("add_model", identity=identity, dimension=dimension)
-        found = model_of(tx, identity)
-        assert found is not None
+    tx.run("add_model", identity=identity, dimension=dimension)
+    [found] = [model for model in _models(tx) if model.identity == identity]
     return found
 
 

@@ -114,14 +114,17 @@ def _groups(jobs: list[Job]) -> list[list[Job]]:
     current: dict[int, list[Job]] = {}
     for job in jobs:
         open_group = current.get(id(job.target))
-        if open_group and not job.alone and not open_group[0].alone:
-            if open_group[0].mode == job.mode:
-                open_group.append(job)
-                continue
+        if open_group and _can_share(open_group[0], job):
+            open_group.append(job)
+            continue
         group = [job]
         groups.append(group)
         current[id(job.target)] = group
     return groups
+
+
+def _can_share(one: Job, other: Job) -> bool:
+    return one.mode == other.mode and not one.alone and not other.alone
 
 
 def _run_alone(job: Job) -> None:

@@ -15,9 +15,9 @@ from rememberd.tools.vault.shapes import MemoryId, Text
 
 DESCRIPTION = """\
 Send the 5 to 10 reflections that you wrote from a batch of consolidate_memories. They are stored \
-one tier up and linked to their sources. Sending the same batch again is safe: it returns the first \
-result and stores nothing twice. If the batch can no longer be committed the answer says why; check \
-out a new one."""
+one tier up and linked to their sources. Sending the same batch again is safe: it returns the \
+first result and stores nothing twice. If the batch can no longer be committed the answer says \
+why; check out a new one."""
 
 
 class EntryIn(Arguments):

@@ -38,9 +38,13 @@ class Source(Output):
 
 
 class ConsolidateOut(Recalled):
-    batch_id: str | None = Field(None, description="Absent when there is nothing to consolidate.")
+    batch_id: str | None = Field(
+        default=None, description="Absent when there is nothing to consolidate."
+    )
     lease_expires_at: str | None = None
-    tier: Literal[1, 2] | None = Field(None, description="Tier of the memories checked out.")
+    tier: Literal[1, 2] | None = Field(
+        default=None, description="Tier of the memories checked out."
+    )
     reflection_contract: str
     memories: list[Source]
 

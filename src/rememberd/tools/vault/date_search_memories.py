@@ -21,8 +21,8 @@ concrete dates before calling.
 Without query: everything in the window in time order, for a review. With query: the same window \
 ranked by relevance.
 A memory's time is when it happened, else when it was stored; a reflection spans its sources' \
-dates. `to` is exclusive for a time and includes the whole day for a date. Dates without a zone are \
-UTC.
+dates. `to` is exclusive for a time and includes the whole day for a date. Without a zone, times \
+are UTC.
 When next_from is in the answer there is more: call again with from=next_from, to=next_to and the \
 same other arguments. For "most important things last month": tiers [3], importance 8."""
 
@@ -63,9 +63,10 @@ class DateSearchArguments(Arguments):
 class DateSearchOut(Recalled):
     memories: list[MemoryRow]
     next_from: str | None = Field(
-        None, description="There is more: pass as `from`, unchanged. Absent on the last page."
+        default=None,
+        description="There is more: pass as `from`, unchanged. Absent on the last page.",
     )
-    next_to: str | None = Field(None, description="Pass as `to` together with next_from.")
+    next_to: str | None = Field(default=None, description="Pass as `to` together with next_from.")
     consolidation_available: bool
 
 
@@ -100,7 +101,7 @@ async def run(
 
 
 def moment(text: str, field: str, *, end: bool = False) -> datetime:
-    """An ISO 8601 date or time, UTC when it names no zone; as an `end`, a date means its last moment.
+    """An ISO 8601 date or time, UTC when it names no zone; as an `end`, a date includes its day.
 
     Raises InvalidInput.
     """

@@ -13,10 +13,11 @@ from rememberd.tools.base import Arguments, Output, Tool
 from rememberd.tools.vault.shapes import MemoryId
 
 DESCRIPTION = """\
-Delete memories for good, by id. Show the user the texts that will go and get a yes before you call. \
-Ids come from search_memories, date_search_memories or inspect_memory; a receipt of store_memory is \
-not an id. Reflections that were built from a deleted memory stay; the answer names them, so offer \
-to delete those too. Backups made earlier keep what was deleted until they expire."""
+Delete memories for good, by id. Show the user the texts that will go and get a yes before you \
+call. Ids come from search_memories, date_search_memories or inspect_memory; a receipt of \
+store_memory is not an id. Reflections that were built from a deleted memory stay; the answer \
+names them, so offer to delete those too. Backups made earlier keep what was deleted until they \
+expire."""
 
 
 class DeleteArguments(Arguments):

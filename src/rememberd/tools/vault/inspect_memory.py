@@ -12,8 +12,8 @@ from rememberd.tools.vault.shapes import MemoryId, MemoryRow, row, when
 
 DESCRIPTION = """\
 Show one memory with its receipts: for a reflection the memories one tier below that it was built \
-from, and the reflections that were built from it. Repeat on a source to go from tier 3 down to the \
-raw words. Use it when the user asks "why do you believe that?", or when the exact wording \
+from, and the reflections that were built from it. Repeat on a source to go from tier 3 down to \
+the raw words. Use it when the user asks "why do you believe that?", or when the exact wording \
 matters. Ids come from search results."""
 
 
@@ -27,8 +27,8 @@ class MemoryDetail(MemoryRow):
     tokens: int
     tags: list[str]
     source_context: str | None = None
-    app: str | None = Field(None, description="The client that it came through.")
-    consolidated_at: str | None = Field(None, description="When it went into a reflection.")
+    app: str | None = Field(default=None, description="The client that it came through.")
+    consolidated_at: str | None = Field(default=None, description="When it went into a reflection.")
     valid_until: str | None = None
 
 
@@ -36,9 +36,11 @@ class InspectOut(Recalled):
     memory: MemoryDetail
     sources: list[MemoryRow] = Field(description="What it was built from, one tier below.")
     built_from_it: list[MemoryRow] = Field(description="Reflections that it went into.")
-    superseded_by: str | None = Field(None, description="Id of the memory that replaced it.")
+    superseded_by: str | None = Field(
+        default=None, description="Id of the memory that replaced it."
+    )
     supersedes: list[MemoryRow] = Field(description="Memories that it replaced.")
-    sources_note: str | None = Field(None, description="Set when sources were deleted.")
+    sources_note: str | None = Field(default=None, description="Set when sources were deleted.")
 
 
 async def run(engine: Engine, principal: Principal, arguments: InspectArguments) -> InspectOut:

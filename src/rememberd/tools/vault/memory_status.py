@@ -37,27 +37,28 @@ class Reflection(Output):
 class UsageOut(Output):
     month: str = Field(description="Calendar month, UTC.")
     tokens: int
-    allowance: int | None = Field(None, description="Absent: no limit.")
+    allowance: int | None = Field(default=None, description="Absent: no limit.")
 
 
 class Searching(Output):
     by: Literal["words and meaning", "words"]
-    note: str | None = Field(None, description="Why not by meaning, or why partly.")
+    note: str | None = Field(default=None, description="Why not by meaning, or why partly.")
     host: str | None = Field(
-        None, description="The host that texts are sent to for embedding; absent: none."
+        default=None, description="The host that texts are sent to for embedding; absent: none."
     )
 
 
 class StatusOut(Output):
     connected: bool
-    vault_ref: str = Field(alias="vaultRef", description="Opaque name of the vault.")
+    vault_ref: str = Field(serialization_alias="vaultRef", description="Opaque name of the vault.")
     storage: str
-    total_memories: int = Field(alias="totalMemories")
-    total_tokens: int = Field(alias="totalTokens")
+    total_memories: int = Field(serialization_alias="totalMemories")
+    total_tokens: int = Field(serialization_alias="totalTokens")
     pending_index: int = Field(
-        alias="pendingIndex", description="Stored, found by words, not yet by meaning."
+        serialization_alias="pendingIndex",
+        description="Stored, found by words, not yet by meaning.",
     )
-    granted_scopes: list[str] = Field(alias="grantedScopes")
+    granted_scopes: list[str] = Field(serialization_alias="grantedScopes")
     usage: UsageOut
     reflection: Reflection
     search: Searching

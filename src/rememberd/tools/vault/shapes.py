@@ -87,21 +87,23 @@ class MemoryRow(Output):
     id: str = Field(description="For inspect_memory and delete_memories.")
     tier: Literal[1, 2, 3]
     text: str
-    importance: int | None = Field(None, description="1 to 10; reflections only.")
+    importance: int | None = Field(default=None, description="1 to 10; reflections only.")
     created_at: str = Field(description="When it was stored, UTC.")
     occurred_at: str | None = Field(
-        None, description="When it happened, UTC; a reflection starts here."
+        default=None, description="When it happened, UTC; a reflection starts here."
     )
-    until: str | None = Field(None, description="End of the time that a reflection spans.")
+    until: str | None = Field(default=None, description="End of the time that a reflection spans.")
     source: Literal["user_stated", "agent_inferred", "third_party"] = Field(
         description="Who vouches for it."
     )
     score: float | None = Field(
-        None, description="How far it speaks to the query, 0 to 1; below 0.2 probably not."
+        default=None, description="How far it speaks to the query, 0 to 1; below 0.2 probably not."
     )
-    superseded: bool | None = Field(None, description="True when a later memory replaced it.")
+    superseded: bool | None = Field(
+        default=None, description="True when a later memory replaced it."
+    )
     lost_sources: int | None = Field(
-        None, description="How many of the memories it was built from were deleted since."
+        default=None, description="How many of the memories it was built from were deleted since."
     )
 
 

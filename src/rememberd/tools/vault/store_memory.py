@@ -14,13 +14,13 @@ from rememberd.tools.vault.date_search_memories import moment
 from rememberd.tools.vault.shapes import Text
 
 DESCRIPTION = """\
-Keep one statement in the user's vault, so that any of their AI apps can find it later. Store facts, \
-decisions, preferences, corrections and commitments as one self-contained statement each: name \
-people and things in full and turn "yesterday" or "next week" into dates. Store when the user asks \
-you to remember something, or when they say something that a later conversation will need. Do not \
-store secrets such as passwords.
-The memory is found by its words at once and by meaning shortly after. Never store twice: nothing is \
-deduplicated; to check that it arrived, search. The receipt is not an id for deletion."""
+Keep one statement in the user's vault, so that any of their AI apps can find it later. Store \
+facts, decisions, preferences, corrections and commitments as one self-contained statement each: \
+name people and things in full and turn "yesterday" or "next week" into dates. Store when the user \
+asks you to remember something, or when they say something that a later conversation will need. Do \
+not store secrets such as passwords.
+The memory is found by its words at once and by meaning shortly after. Never store twice: nothing \
+is deduplicated; to check that it arrived, search. The receipt is not an id for deletion."""
 
 
 Tag = Annotated[Text, Field(min_length=1, max_length=64)]
@@ -31,8 +31,8 @@ class StoreArguments(Arguments):
         Text, Field(min_length=1, max_length=32_000, description="The statement, self-contained.")
     ]
     tags: Annotated[
-        list[Tag], Field(max_length=32, description="Short labels, found like words.")
-    ] = []
+        tuple[Tag, ...], Field(max_length=32, description="Short labels, found like words.")
+    ] = ()
     source_context: Annotated[
         Text | None,
         Field(

@@ -13,29 +13,18 @@ FROM memory
 WHERE seq > :after
 ORDER BY seq;
 
--- newest_memory --
-SELECT max(seq) FROM memory;
-
--- newest_vector --
-SELECT max(change) FROM vector;
-
 -- vectors_since --
 SELECT change, memory, data FROM vector
 WHERE model = :model AND change > :after
 ORDER BY change;
 
--- model_by_identity --
-SELECT * FROM model WHERE identity = :identity;
-
--- active_model --
-SELECT * FROM model WHERE active = 1;
-
--- all_models --
+-- models --
 SELECT * FROM model ORDER BY id;
 
 -- add_model --
 INSERT INTO model (identity, dimension, active)
-VALUES (:identity, :dimension, NOT EXISTS (SELECT 1 FROM model WHERE active = 1));
+VALUES (:identity, :dimension, NOT EXISTS (SELECT 1 FROM model WHERE active = 1))
+ON CONFLICT (identity) DO NOTHING;
 
 -- activate_model --
 UPDATE model SET active = (id = :model);
