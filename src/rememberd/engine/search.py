@@ -112,7 +112,7 @@ def rank(
 ) -> Ranked:
     """Order what passes the filters. Raises OtherModel when the vector does not fit."""
     # numpy costs 0.1 s at start-up and a server may run for days before its first search.
-    from rememberd.engine import ranking  # noqa: PLC0415
+    from rememberd.engine.order import order  # noqa: PLC0415
     from rememberd.store.mirror import Mirror  # noqa: PLC0415
 
     model = vectors.active_model(tx)
@@ -121,11 +121,11 @@ def rank(
     outline = vault.cached(Mirror).outline(tx, model if asked.embedder else None)
     vault.trim_cache()
     words = search.match(tx, asked.text, len(outline.seqs))
-    authors = _asked_authors(asked.text, outline) if engine.limits.author_boost else None
-    return ranking.rank(outline, words, asked, filters, authors, limit)
+    author = _asked_author(asked.text, outline) if engine.limits.author_boost else None
+    return Ranked(*order(outline, words, asked, filters, author, limit))
 
 
-def _asked_authors(query: str, outline: Outline) -> int | None:
+def _asked_author(query: str, outline: Outline) -> int | None:
     """The one author that the query names, as an index; None when it names none or several."""
     asked = set(analysis.query_terms(query))
     named = [

@@ -62,7 +62,8 @@ def check_engine(version: str | None = None) -> None:
 
 def engine_version() -> str:
     """For people: which SQLite this is."""
-    return f"SQLite {apsw.sqlite_lib_version()}, {apsw.mc_version}"
+    cipher = getattr(apsw, "mc_version", "no encryption")
+    return f"SQLite {apsw.sqlite_lib_version()}, {cipher}"
 
 
 def connect(path: Path, key: bytes | None, mode: Mode, *, create: bool = False) -> apsw.Connection:

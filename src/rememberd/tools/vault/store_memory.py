@@ -31,8 +31,8 @@ class StoreArguments(Arguments):
         Text, Field(min_length=1, max_length=32_000, description="The statement, self-contained.")
     ]
     tags: Annotated[
-        tuple[Tag, ...], Field(max_length=32, description="Short labels, found like words.")
-    ] = ()
+        list[Tag] | None, Field(max_length=32, description="Short labels, found like words.")
+    ] = None
     source_context: Annotated[
         Text | None,
         Field(
@@ -64,7 +64,7 @@ async def run(engine: Engine, principal: Principal, arguments: StoreArguments) -
         principal,
         Draft(
             text=arguments.content,
-            tags=tuple(dict.fromkeys(arguments.tags)),
+            tags=tuple(dict.fromkeys(arguments.tags or ())),
             source_context=arguments.source_context,
             occurred_at=moment(occurred, "occurred_at") if occurred else None,
             app=principal.client_name,
