@@ -40,16 +40,6 @@ class Neighbours:
     after: Ints
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What the query and each memory have in common, before any comparison between memories."""
-
-    #: 0 to 1: the share of the query's words that the memory holds, rare words counting most
-    words: Floats
-    #: cosine of the best passage, NaN where there is no vector yet; None without a model
-    meaning: Floats | None
-
-
 def shared_words(holders: Sequence[Ints], memories: int) -> Floats:
     """The share of the query that each memory holds, from the rows that hold each of its words.
 
@@ -65,7 +55,7 @@ def shared_words(holders: Sequence[Ints], memories: int) -> Floats:
     return share / np.float32(total) if total > 0 else share
 
 
-def cosines(matrix: NDArray[np.int8], query: Floats) -> Floats:
+def scan(matrix: NDArray[np.int8], query: Floats) -> Floats:
     """Cosine of the query with every stored vector, in [-1, 1]; 0 for a vector of zeros.
 
     Exact: 10 ms for 100,000 vectors of 384, so no approximate index is kept (decisions/ranking.md).
@@ -88,36 +78,35 @@ def best_passage(found: Floats, owner: Ints, memories: int) -> Floats:
 
 
 def fuse(
-    evidence: Evidence,
+    words: Floats,
+    meaning: Floats | None,
     neighbours: Neighbours,
-    tokens: Ints,
     *,
     prior: Floats | None = None,
-    named: Mask | None = None,
+    authors: Mask | None = None,
 ) -> Floats:
     """One score per memory, comparable within this query only; higher is better, never NaN.
 
-    `tokens`: length of each memory. `prior`: 0 to 1, see `prior_of`. `named`: the memories of the
-    one author whom the query names. Without a model, memories that neither share a word with the
-    query nor stand near one that does get -inf: there is no reason to show them.
+    `words`: 0 for a memory that holds none of the query's. `meaning`: cosines, NaN where there is
+    no vector yet, None without a model. `prior`: 0 to 1, see `prior_of`. `authors`: the memories of
+    the one author whom the query names. Without a model, memories that neither share a word with
+    the query nor stand near one that does get -inf: there is no reason to show them.
     """
-    words = np.square(evidence.words) * _brevity(tokens)
-    if evidence.meaning is None:
-        near = _spread(words, neighbours)
-        score = _standard(words)
-    else:
-        near = None
-        score = WORDS * _standard(words) + MEANING * _standard(_known(evidence.meaning))
+    score = _standard(words)
+    if meaning is not None:
+        score = WORDS * score + MEANING * _standard(_known(meaning))
     score = _spread(score, neighbours)
     if prior is not None:
         score += TIE_BREAK * prior
-    if named is not None:
-        score += AUTHOR * named
-    return score if near is None else np.where(near > 0, score, np.float32(-np.inf))
+    if authors is not None:
+        score += AUTHOR * authors
+    if meaning is None:
+        score[_spread(words, neighbours) <= 0] = -np.inf
+    return score
 
 
 def prior_of(at: Ints, importance: NDArray[np.int8]) -> Floats:
-    """0 to 1 for being recent (`at` in microseconds, against the newest) and important (1 to 10)."""
+    """0 to 1 for being recent (`at`, in microseconds) and important (1 to 10)."""
     if len(at) == 0:
         return np.zeros(0, dtype=np.float32)
     days = (at.max() - at) / 86_400e6
@@ -134,7 +123,9 @@ def best(scores: Floats, allowed: Mask, limit: int | None) -> Ints:
     return rows[np.lexsort((-rows, -scores[rows]))][:limit]
 
 
-def shown(evidence: Evidence, likeness: tuple[float, float]) -> Floats:
+def shown(
+    words: Floats, ideal_words: float, meaning: Floats | None, likeness: tuple[float, float]
+) -> Floats:
     """The score people see, 0 to 1: how far the memory itself speaks to the query.
 
     Comparable between queries, unlike the ranking. Either all the words or the full meaning is
@@ -142,12 +133,13 @@ def shown(evidence: Evidence, likeness: tuple[float, float]) -> Floats:
     m runs from 0 at the cosine of unrelated texts to 1 at that of texts that say the same
     (`Embedder.likeness`). So a query that nothing answers is shown low scores throughout.
     """
-    doubt = 1.0 - np.square(evidence.words)
-    if evidence.meaning is not None:
+    held = np.clip(words / ideal_words, 0.0, 1.0) if ideal_words > 0 else np.zeros_like(words)
+    doubt = 1.0 - np.square(held)
+    if meaning is not None:
         unrelated, same = likeness
-        meaning = (np.nan_to_num(evidence.meaning, nan=unrelated) - unrelated) / (same - unrelated)
-        doubt *= 1.0 - np.square(np.clip(meaning, 0.0, 1.0))
-    return np.clip(1.0 - doubt, 0.0, 1.0).astype(np.float32)
+        like = (np.nan_to_num(meaning, nan=unrelated) - unrelated) / (same - unrelated)
+        doubt *= 1.0 - np.square(np.clip(like, 0.0, 1.0))
+    return (1.0 - doubt).astype(np.float32)
 
 
 def _brevity(tokens: Ints) -> Floats:
