@@ -49,13 +49,13 @@ LIMIT :limit;
 SELECT seq, text, tags, at FROM memory WHERE seq > :after ORDER BY seq LIMIT :limit;
 
 -- tier_counts --
-SELECT tier, count(*) AS memories, sum(tokens) AS tokens FROM memory GROUP BY tier;
+SELECT tier, sum(memories) AS memories, sum(tokens) AS tokens
+FROM tally
+GROUP BY tier
+HAVING sum(memories) > 0;
 
 -- tier_debt --
-SELECT tier, count(*) AS memories, sum(tokens) AS tokens
-FROM memory
-WHERE consolidated_at IS NULL
-GROUP BY tier;
+SELECT tier, memories, tokens FROM tally WHERE open = 1 AND memories > 0;
 
 -- count_memories --
 SELECT count(*) FROM memory;

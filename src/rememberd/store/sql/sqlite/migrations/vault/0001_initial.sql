@@ -30,9 +30,38 @@ CREATE TABLE memory (
     CHECK (importance IS NULL OR tier > 1)
 );
 CREATE INDEX memory_by_time ON memory (at, seq);
-CREATE INDEX memory_by_debt ON memory (tier, consolidated_at, seq, tokens, batch_id);
+CREATE INDEX memory_by_debt ON memory (tier, seq) WHERE consolidated_at IS NULL;
 CREATE INDEX memory_by_vector ON memory (embedded, seq);
 CREATE INDEX memory_by_thread ON memory (source_context, seq) WHERE source_context IS NOT NULL;
+
+-- Running totals by tier, kept by triggers, so that status and search need not count. `open` is 1
+-- for memories that no reflection covers yet.
+CREATE TABLE tally (
+    tier     INTEGER NOT NULL,
+    open     INTEGER NOT NULL,
+    memories INTEGER NOT NULL DEFAULT 0,
+    tokens   INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (tier, open)
+) WITHOUT ROWID;
+INSERT INTO tally (tier, open) VALUES (1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1);
+
+CREATE TRIGGER tally_stored AFTER INSERT ON memory
+BEGIN
+    UPDATE tally SET memories = memories + 1, tokens = tokens + new.tokens
+    WHERE tier = new.tier AND open = (new.consolidated_at IS NULL);
+END;
+CREATE TRIGGER tally_deleted AFTER DELETE ON memory
+BEGIN
+    UPDATE tally SET memories = memories - 1, tokens = tokens - old.tokens
+    WHERE tier = old.tier AND open = (old.consolidated_at IS NULL);
+END;
+CREATE TRIGGER tally_consolidated AFTER UPDATE OF consolidated_at ON memory
+BEGIN
+    UPDATE tally SET memories = memories - 1, tokens = tokens - old.tokens
+    WHERE tier = old.tier AND open = (old.consolidated_at IS NULL);
+    UPDATE tally SET memories = memories + 1, tokens = tokens + new.tokens
+    WHERE tier = new.tier AND open = (new.consolidated_at IS NULL);
+END;
 
 -- The text index. The terms are ours (store/analysis.py), so the tokenizer only splits at spaces.
 -- Plain, not contentless: contentless tables keep deleted terms.
