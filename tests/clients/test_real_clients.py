@@ -143,9 +143,9 @@ def test_the_inspector_stores_and_finds(server: Running, node22: Node, era: str)
 
     status, listed = inspect("--method", "tools/list")
     assert status == 0, listed
-    assert [tool["name"] for tool in json.loads(listed)["tools"]] == TOOLS
+    assert [tool["name"] for tool in json.loads(listed)["result"]["tools"]] == TOOLS
     status, listed = inspect("--method", "resources/list")
-    assert [resource["uri"] for resource in json.loads(listed)["resources"]] == RESOURCES
+    assert [each["uri"] for each in json.loads(listed)["result"]["resources"]] == RESOURCES
     status, stored = call("store_memory", {"content": text})
     assert status == 0, stored
     status, found = call("search_memories", {"query": text})

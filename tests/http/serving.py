@@ -48,9 +48,10 @@ class Served:
         path: str,
         body: bytes | Iterator[bytes] | None = None,
         headers: Headers = (),
+        timeout: float = 30,
     ) -> Reply:
         """One request on its own connection. An iterator is sent chunked. Header order is kept."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         with contextlib.closing(connection):
             connection.putrequest(method, path, skip_host=_has(headers, "host"))
             for name, value in headers:
