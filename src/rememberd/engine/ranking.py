@@ -94,7 +94,8 @@ def fuse(
     """
     score = _standard(words)
     if meaning is not None:
-        score = WORDS * score + MEANING * _standard(_known(meaning))
+        together = WORDS * score + MEANING * _standard(_known(meaning))
+        score = together.astype(np.float32)
     score = _spread(score, neighbours)
     if prior is not None:
         score += TIE_BREAK * prior

@@ -6,10 +6,11 @@ that happens in `open_embedder`, at first use. Texts are never logged and never 
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from rememberd.errors import InvalidInput
+from rememberd.errors import EmbedderUnavailable, InvalidInput
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 Purpose = Literal["query", "memory"]
 Kind = Literal["bundled", "static", "openai", "off"]
+
+QUERIES_KEPT = 1_024
 
 
 class Embedder(Protocol):
@@ -47,7 +50,7 @@ class Embedder(Protocol):
         ...
 
     async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
-        """Unit vectors, float32, shape (len(texts), dimension); a text without words may be zero.
+        """Unit vectors, float32, shape (len(texts), dimension); zeros for a text without tokens.
 
         Raises EmbedderUnavailable or UpstreamBusy (hosted only).
         """
@@ -63,12 +66,81 @@ async def open_embedder(
     model: str | None = None,
     api_key: str | None = None,
     dimension: int | None = None,
-    timeout: float = 30.0,
+    timeout: float = 30.0,  # noqa: ASYNC109 - of each request to a hosted model, not of this call
 ) -> Embedder | None:
     """Load an embedder; None for `off`. Takes half a second for `bundled`: call it at first use.
 
     `url`, `model`, `api_key`, `dimension` (found out when None) and `timeout` (seconds) are for
-    `openai`, which is sent one probe. Raises EmbedderUnavailable when the model cannot be loaded or
-    reached (it may be there later), UpstreamBusy, InvalidInput for a missing url or model.
+    `openai`, which is sent one request. Raises EmbedderUnavailable when the model cannot be loaded
+    or reached (it may be there later), UpstreamBusy, InvalidInput for a missing url or model.
     """
-    raise InvalidInput(f"unknown embedder {kind}", field="embedder")
+    if kind == "off":
+        return None
+    if kind == "openai":
+        opened = await _openai(url, model, api_key, dimension, timeout)
+    else:
+        opened = await _local(kind)
+    return QueryCache(opened)
+
+
+async def _openai(
+    url: str | None, model: str | None, api_key: str | None, dimension: int | None, seconds: float
+) -> Embedder:
+    from rememberd.inference.hosted import HostedEmbedder  # noqa: PLC0415 - loads the HTTP client
+
+    if not url:
+        raise InvalidInput("Setting embedder_url is needed for openai.", field="embedder_url")
+    if not model:
+        raise InvalidInput("Setting embedder_model is needed for openai.", field="embedder_model")
+    return await HostedEmbedder.open(
+        url, model, api_key=api_key, dimension=dimension, timeout=seconds
+    )
+
+
+async def _local(kind: Literal["bundled", "static"]) -> Embedder:
+    try:
+        if kind == "bundled":
+            from rememberd.inference.bundled import BundledEmbedder  # noqa: PLC0415 - onnxruntime
+
+            return await BundledEmbedder.open()
+        from rememberd.inference.static import StaticEmbedder  # noqa: PLC0415 - tokenizers
+    except ImportError as error:
+        raise EmbedderUnavailable(
+            f"The {kind} model needs the package {error.name}, which is not installed."
+        ) from error
+    return await StaticEmbedder.open()
+
+
+def printable(text: str) -> str:
+    """The text as tokenizers and JSON take it: a lone surrogate becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
+
+
+class QueryCache:
+    """An embedder that remembers the vectors of the last queries; memories pass straight through.
+
+    People and agents page through and repeat a query; the model is most of what a search costs.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._kept: OrderedDict[str, Any] = OrderedDict()
+        self.identity = embedder.identity
+        self.dimension = embedder.dimension
+        self.host = embedder.host
+        self.likeness = embedder.likeness
+        self.passages = embedder.passages
+        self.close = embedder.close
+
+    async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
+        if purpose != "query" or len(texts) != 1:
+            return await self._embedder.embed(texts, purpose)
+        [text] = texts
+        vectors = self._kept.get(text)
+        if vectors is None:
+            vectors = await self._embedder.embed(texts, purpose)
+            self._kept[text] = vectors
+        self._kept.move_to_end(text)
+        if len(self._kept) > QUERIES_KEPT:
+            self._kept.popitem(last=False)
+        return vectors

@@ -1,33 +1,29 @@
 """Unit vectors as int8 bytes, the form in which they are stored; nothing else is ever stored.
 
-One symmetric scale for all (127 is 1.0), so stored vectors compare with each other and with a query
-without any per-row factor.
+Each vector is scaled so that its largest component is 127: its direction is kept to within half a
+degree, and its length, which was 1, need not be stored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-SCALE = 127.0
+LARGEST = 127
 
 
 def quantise(vectors: NDArray[np.float32]) -> list[bytes]:
-    """Each unit vector as `dimension` bytes."""
-    rounded = np.rint(np.clip(vectors, -1.0, 1.0) * SCALE).astype(np.int8)
+    """Each vector as `dimension` signed bytes; zeros stay zeros."""
+    largest = np.abs(vectors).max(axis=1, keepdims=True, initial=1e-12)
+    rounded = np.rint(vectors / largest * LARGEST).astype(np.int8)
     return [row.tobytes() for row in rounded]
 
 
-def stack(rows: Sequence[bytes], dimension: int) -> NDArray[np.int8]:
-    """Stored vectors as one matrix of shape (len(rows), dimension)."""
-    return np.frombuffer(b"".join(rows), dtype=np.int8).reshape(len(rows), dimension)
-
-
 def dequantise(rows: Sequence[bytes], dimension: int) -> NDArray[np.float32]:
-    """Stored vectors as float32, shape (len(rows), dimension); unit length to within one percent."""
-    return stack(rows, dimension).astype(np.float32) / SCALE
+    """Stored vectors as float32 unit vectors, shape (len(rows), dimension)."""
+    stored = np.frombuffer(b"".join(rows), dtype=np.int8).reshape(len(rows), dimension)
+    vectors = stored.astype(np.float32)
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return (vectors / np.maximum(length, 1e-12)).astype(np.float32)

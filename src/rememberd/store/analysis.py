@@ -22,8 +22,10 @@ ANALYSIS_VERSION = 1
 MAX_TERM = 64
 
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_MONTHS = ("january", "february", "march", "april", "may", "june")
-_MONTHS += ("july", "august", "september", "october", "november", "december")
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
 
 # English function and question words. They are indexed (a query may consist of nothing else), but
 # leave a query that has better ones.
