@@ -30,29 +30,26 @@ def order(
     """Seqs of what passes the filters, best first, at most `limit`, and the score shown of each."""
     if not len(outline.seqs):
         return [], []
-    by_words = _by_words(outline, words)
-    by_meaning = _by_meaning(outline, asked.vector)
+    share = ranking.shared_words(_rows(outline, words), len(outline.seqs))
+    meaning = _by_meaning(outline, asked.vector)
     scores = ranking.fuse(
-        by_words,
-        by_meaning,
+        share,
+        meaning,
         ranking.Neighbours(outline.before, outline.after),
-        prior=_prior(outline),
+        prior=ranking.prior_of(outline.at, outline.importance),
         authors=None if author is None else outline.authors == author,
     )
-    rows = ranking.best(scores, outline.allowed(filters), limit or len(outline.seqs))
+    rows = ranking.best(scores, outline.allowed(filters), limit)
     likeness = asked.embedder.likeness if asked.embedder else (0.0, 1.0)
-    shown = ranking.shown(by_words, words.ideal, by_meaning, likeness)
+    shown = ranking.shown(share, meaning, likeness)
     return outline.seqs[rows].tolist(), shown[rows].tolist()
 
 
-def _by_words(outline: Outline, words: Words) -> Floats:
-    scores = np.zeros(len(outline.seqs), np.float32)
-    if words.seqs:
-        seqs = np.asarray(words.seqs, np.int64)
-        known = seqs <= outline.seqs[-1]
-        rows = outline.rows_of(seqs[known])
-        scores[rows] = np.asarray(words.scores, np.float32)[known]
-    return scores
+def _rows(outline: Outline, words: Words) -> list[NDArray[np.int64]]:
+    """Rows that hold each word. The outline may be older than the index by what came in between."""
+    newest = outline.seqs[-1]
+    held = (np.asarray(seqs, np.int64) for seqs in words.holders)
+    return [outline.rows_of(seqs[seqs <= newest]) for seqs in held]
 
 
 def _by_meaning(outline: Outline, vector: Any) -> Floats | None:
@@ -60,13 +57,4 @@ def _by_meaning(outline: Outline, vector: Any) -> Floats | None:
     if vector is None or outline.matrix is None:
         return None
     cosines = ranking.scan(outline.matrix, vector)
-    best = np.full(len(outline.seqs), np.nan, np.float32)
-    np.fmax.at(best, outline.owner, cosines)
-    return best
-
-
-def _prior(outline: Outline) -> Floats:
-    """What breaks ties: later arrival first, and important reflections."""
-    count = len(outline.seqs)
-    recency = np.arange(1, count + 1, dtype=np.float32) / count
-    return 0.5 * recency + 0.05 * outline.importance.astype(np.float32)
+    return ranking.best_passage(cosines, outline.owner, len(outline.seqs))

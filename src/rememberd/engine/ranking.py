@@ -82,17 +82,21 @@ def fuse(
     meaning: Floats | None,
     neighbours: Neighbours,
     *,
+    tokens: Ints | None = None,
     prior: Floats | None = None,
     authors: Mask | None = None,
 ) -> Floats:
     """One score per memory, comparable within this query only; higher is better, never NaN.
 
-    `words`: 0 for a memory that holds none of the query's. `meaning`: cosines, NaN where there is
-    no vector yet, None without a model. `prior`: 0 to 1, see `prior_of`. `authors`: the memories of
-    the one author whom the query names. Without a model, memories that neither share a word with
-    the query nor stand near one that does get -inf: there is no reason to show them.
+    `words`: `shared_words`. `meaning`: cosines, NaN where there is no vector yet, None without a
+    model. `tokens`: each memory's length, to which long texts owe some of their words. `prior`: 0
+    to 1, see `prior_of`. `authors`: the memories of the one author whom the query names. Without a
+    model, memories that neither share a word with the query nor stand near one that does get -inf:
+    there is no reason to show them.
     """
-    score = _standard(words)
+    # Squared: two of the query's words in one memory say more than one in each of two.
+    held = np.square(words) if tokens is None else np.square(words) * _brevity(tokens)
+    score = _standard(held)
     if meaning is not None:
         together = WORDS * score + MEANING * _standard(_known(meaning))
         score = together.astype(np.float32)
@@ -102,7 +106,7 @@ def fuse(
     if authors is not None:
         score += AUTHOR * authors
     if meaning is None:
-        score[_spread(words, neighbours) <= 0] = -np.inf
+        score[_spread(held, neighbours) <= 0] = -np.inf
     return score
 
 
@@ -124,9 +128,7 @@ def best(scores: Floats, allowed: Mask, limit: int | None) -> Ints:
     return rows[np.lexsort((-rows, -scores[rows]))][:limit]
 
 
-def shown(
-    words: Floats, ideal_words: float, meaning: Floats | None, likeness: tuple[float, float]
-) -> Floats:
+def shown(words: Floats, meaning: Floats | None, likeness: tuple[float, float]) -> Floats:
     """The score people see, 0 to 1: how far the memory itself speaks to the query.
 
     Comparable between queries, unlike the ranking. Either all the words or the full meaning is
@@ -134,13 +136,12 @@ def shown(
     m runs from 0 at the cosine of unrelated texts to 1 at that of texts that say the same
     (`Embedder.likeness`). So a query that nothing answers is shown low scores throughout.
     """
-    held = np.clip(words / ideal_words, 0.0, 1.0) if ideal_words > 0 else np.zeros_like(words)
-    doubt = 1.0 - np.square(held)
+    doubt = 1.0 - np.square(words)
     if meaning is not None:
         unrelated, same = likeness
         like = (np.nan_to_num(meaning, nan=unrelated) - unrelated) / (same - unrelated)
         doubt *= 1.0 - np.square(np.clip(like, 0.0, 1.0))
-    return (1.0 - doubt).astype(np.float32)
+    return np.clip(1.0 - doubt, 0.0, 1.0).astype(np.float32)
 
 
 def _brevity(tokens: Ints) -> Floats:
@@ -172,7 +173,7 @@ def _spread(score: Floats, neighbours: Neighbours) -> Floats:
     for side in (neighbours.before, neighbours.after):
         weight, rows = NEIGHBOUR, side
         for _ in range(STEPS):
-            there = rows >= 0
+            there = np.flatnonzero(rows >= 0)
             total[there] += np.float32(weight) * score[rows[there]]
-            weight, rows = weight / 2, np.where(there, side[rows], -1)
+            weight, rows = weight / 2, np.where(rows >= 0, side[rows], -1)
     return total
