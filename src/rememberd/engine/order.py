@@ -1,4 +1,4 @@
-"""From what storage found to the order that is shown: the glue between outline and ranking. Pure."""
+"""From what storage found to the order that is shown: outline and words through ranking. Pure."""
 
 from __future__ import annotations
 

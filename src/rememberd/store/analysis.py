@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import pairwise
@@ -68,7 +68,8 @@ _EMOJI = re.compile(r"[er]")
 _CONNECTORS = "-_.@&'\u2019\u2010\u2011"
 _POSSESSIVE = re.compile(r"(?<=\w)['\u2019]s\b", re.IGNORECASE)
 
-_AUTHOR = re.compile(r"\s*([^\W\d_][\w.'\u2019-]*(?: [^\W\d_][\w.'\u2019-]*){0,2}):\s")
+_AUTHOR = re.compile(r"\s*([^\W\d_][\w.'\u2019-]*(?: [^\W\d_][\w.'\u2019-]*){0,2})(?::\s|\uff1a)")
+_QUERY_WORD = re.compile(r"(\w(?:[\w.'\u2019-]*\w)?\.?)")
 
 _english = Stemmer.Stemmer("english")
 
@@ -113,9 +114,30 @@ def date_terms(when: datetime) -> str:
 
 
 def leading_author(text: str) -> str | None:
-    """Who says it, when the text opens with `Name:` (one to three words); else None."""
+    """Who says it, when the text opens with `Name:` (one to three words), without case; else None."""
     opening = _AUTHOR.match(text[:100])
-    return opening.group(1) if opening else None
+    return unicodedata.normalize("NFKC", opening.group(1)).casefold() if opening else None
+
+
+def without_authors(query: str, authors: Container[str]) -> tuple[str, list[str]]:
+    """The query without the names of these authors (see `leading_author`), and which it named.
+
+    An embedding gives a name far more weight than what is asked about its bearer, so the name is
+    matched exactly and the rest by meaning. The query is returned whole when nothing else is left.
+    """
+    words = list(_QUERY_WORD.finditer(query))
+    plain = [unicodedata.normalize("NFKC", word.group(1)).casefold() for word in words]
+    named: list[str] = []
+    rest, kept_from, at = "", 0, 0
+    while at < len(words):
+        length = next((n for n in (3, 2, 1) if " ".join(plain[at : at + n]) in authors), 0)
+        if length:
+            named.append(" ".join(plain[at : at + length]))
+            rest += query[kept_from : words[at].start()]
+            kept_from = words[min(at + length, len(words)) - 1].end()
+        at += length or 1
+    rest += query[kept_from:]
+    return (rest if _QUERY_WORD.search(rest) else query), list(dict.fromkeys(named))
 
 
 def _units(text: str) -> Iterator[tuple[str, str]]:

@@ -61,6 +61,7 @@ class Outline:
     importance: NDArray[np.int8]  #: 0 for raw memories
     at: NDArray[np.int64]
     until: NDArray[np.int64]
+    tokens: NDArray[np.int32]
     before: NDArray[np.int64]
     after: NDArray[np.int64]
     authors: NDArray[np.int32]  #: index into `author_names`, -1 for none
@@ -95,6 +96,7 @@ class Mirror:
             "importance": _Column(np.int8),
             "at": _Column(np.int64),
             "until": _Column(np.int64),
+            "tokens": _Column(np.int32),
             "before": _Column(np.int64),
             "authors": _Column(np.int32),
         }
@@ -133,13 +135,13 @@ class Mirror:
             return
         first = seqs.length
         for name, values in zip(
-            ("seqs", "tiers", "importance", "at", "until"),
-            zip(*((r[0], r[1], r[2] or 0, r[3], r[4]) for r in rows), strict=True),
+            ("seqs", "tiers", "importance", "at", "until", "tokens"),
+            zip(*((r[0], r[1], r[2] or 0, *r[3:6]) for r in rows), strict=True),
             strict=True,
         ):
             self._columns[name].append(np.array(values, dtype=np.int64))
-        self._link([row[5] for row in rows], first)
-        self._columns["authors"].append(np.array([self._author(row[6]) for row in rows]))
+        self._link([row[6] for row in rows], first)
+        self._columns["authors"].append(np.array([self._author(row[7]) for row in rows]))
 
     def _link(self, threads: list[str | None], first: int) -> None:
         """Rows before and after in the thread. `after` is copied: older outlines keep theirs."""

@@ -19,23 +19,25 @@ LARGE, COMMON = 20_000, 0.05
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Which memories (by seq, ascending) match the query, how well, and how rare its words are."""
+    """For each distinct word of the query, the memories (seqs, ascending) that hold it."""
 
-    seqs: Sequence[int]
-    scores: Sequence[float]
-    frequencies: dict[str, int]  #: query term → memories that hold it
+    holders: Sequence[Sequence[int]]
 
 
 def match(tx: Transaction, query: str, memories: int) -> Words:
-    """Every memory that holds a word of the query; nothing for a query without words."""
+    """Which memories hold which words of the query; none for a query without words."""
     terms = analysis.query_terms(query)
-    found = dict(tx.tuples("term_frequencies", terms=json.dumps(terms)))
-    frequencies = {term: int(found.get(term, 0)) for term in terms}
-    asked = [term for term in terms if frequencies[term]]
     if memories >= LARGE:
-        rare = [term for term in asked if frequencies[term] <= COMMON * memories]
-        asked = rare or sorted(asked, key=lambda term: frequencies[term])[:1]
-    if not asked:
-        return Words((), (), frequencies)
-    rows = sorted(tx.tuples("words", expression=analysis.match_expression(asked)))
-    return Words([row[0] for row in rows], [row[1] for row in rows], frequencies)
+        terms = _rare(tx, terms, memories)
+    return Words([_holders(tx, term) for term in terms])
+
+
+def _holders(tx: Transaction, term: str) -> list[int]:
+    return [row[0] for row in tx.tuples("holders", term=analysis.match_expression([term]))]
+
+
+def _rare(tx: Transaction, terms: list[str], memories: int) -> list[str]:
+    found = dict(tx.tuples("term_frequencies", terms=json.dumps(terms)))
+    rare = [term for term in terms if found.get(term, 0) <= COMMON * memories]
+    held = [term for term in rare if term in found]
+    return rare if held else [*rare, *sorted(found, key=lambda term: found[term])[:1]]

@@ -1,6 +1,6 @@
--- words --
--- How well each memory matches the words of a query; larger is better.
-SELECT rowid, -bm25(memory_text) FROM memory_text WHERE memory_text MATCH :expression;
+-- holders --
+-- The memories that hold one word, in order of arrival.
+SELECT rowid FROM memory_text WHERE memory_text MATCH :term ORDER BY rowid;
 
 -- term_frequencies --
 -- In how many memories each term of a JSON array stands.
@@ -8,7 +8,7 @@ SELECT term, doc FROM memory_term WHERE term IN (SELECT value FROM json_each(:te
 
 -- outline --
 -- What ranking needs to know of each memory, in order of arrival.
-SELECT seq, tier, importance, at, until, source_context, substr(text, 1, 64)
+SELECT seq, tier, importance, at, until, tokens, source_context, substr(text, 1, 64)
 FROM memory
 WHERE seq > :after
 ORDER BY seq;
