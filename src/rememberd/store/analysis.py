@@ -69,7 +69,8 @@ _CONNECTORS = "-_.@&'\u2019\u2010\u2011"
 _POSSESSIVE = re.compile(r"(?<=\w)['\u2019]s\b", re.IGNORECASE)
 
 _AUTHOR = re.compile(r"\s*([^\W\d_][\w.'\u2019-]*(?: [^\W\d_][\w.'\u2019-]*){0,2})(?::\s|\uff1a)")
-_QUERY_WORD = re.compile(r"(\w(?:[\w.'\u2019-]*\w)?\.?)")
+_NAME_WORD = re.compile(r"\w+(?:[.'\u2019-]\w+)*")
+_LONGEST_NAME = 3  # words
 
 _english = Stemmer.Stemmer("english")
 
@@ -114,30 +115,36 @@ def date_terms(when: datetime) -> str:
 
 
 def leading_author(text: str) -> str | None:
-    """Who says it, when the text opens with `Name:` (one to three words), without case; else None."""
+    """Who says it, when the text opens with `Name:` (up to three words): without case and dots."""
     opening = _AUTHOR.match(text[:100])
-    return unicodedata.normalize("NFKC", opening.group(1)).casefold() if opening else None
+    return " ".join(map(_plain, _NAME_WORD.findall(opening.group(1)))) if opening else None
 
 
 def without_authors(query: str, authors: Container[str]) -> tuple[str, list[str]]:
-    """The query without the names of these authors (see `leading_author`), and which it named.
+    """The query without the names of these authors (see `leading_author`), and those it names.
 
-    An embedding gives a name far more weight than what is asked about its bearer, so the name is
-    matched exactly and the rest by meaning. The query is returned whole when nothing else is left.
+    A model of meaning gives a name far more weight than what is asked about its bearer; so names
+    are matched exactly, and only the rest by meaning. A query of nothing but names stays whole.
     """
-    words = list(_QUERY_WORD.finditer(query))
-    plain = [unicodedata.normalize("NFKC", word.group(1)).casefold() for word in words]
-    named: list[str] = []
+    words = list(_NAME_WORD.finditer(query))
+    plain = [_plain(word.group()) for word in words]
+    named: dict[str, None] = {}
     rest, kept_from, at = "", 0, 0
     while at < len(words):
-        length = next((n for n in (3, 2, 1) if " ".join(plain[at : at + n]) in authors), 0)
+        lengths = range(min(_LONGEST_NAME, len(words) - at), 0, -1)
+        length = next((n for n in lengths if " ".join(plain[at : at + n]) in authors), 0)
         if length:
-            named.append(" ".join(plain[at : at + length]))
+            named[" ".join(plain[at : at + length])] = None
             rest += query[kept_from : words[at].start()]
-            kept_from = words[min(at + length, len(words)) - 1].end()
+            kept_from = words[at + length - 1].end()
         at += length or 1
     rest += query[kept_from:]
-    return (rest if _QUERY_WORD.search(rest) else query), list(dict.fromkeys(named))
+    return (rest if _NAME_WORD.search(rest) else query), list(named)
+
+
+def _plain(word: str) -> str:
+    folded = unicodedata.normalize("NFKC", word).casefold()
+    return folded.removesuffix("'s").removesuffix("\u2019s")
 
 
 def _units(text: str) -> Iterator[tuple[str, str]]:
