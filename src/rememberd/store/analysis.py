@@ -143,8 +143,8 @@ def without_authors(query: str, authors: Container[str]) -> tuple[str, list[str]
 
 
 def _plain(word: str) -> str:
-    folded = unicodedata.normalize("NFKC", word).casefold()
-    return folded.removesuffix("'s").removesuffix("\u2019s")
+    folded = unicodedata.normalize("NFKC", word).casefold().replace("\u2019", "'")
+    return folded.removesuffix("'s")
 
 
 def _units(text: str) -> Iterator[tuple[str, str]]:
