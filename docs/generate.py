@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import typer
 
@@ -51,7 +51,7 @@ def default_of(field: Any) -> str:
         case bool():
             return f"`{str(value).lower()}`"
         case list():
-            return ", ".join(f"`{item}`" for item in value) or "none"
+            return ", ".join(f"`{item}`" for item in cast(list[str], value)) or "none"
         case _:
             return f"`{value}`"
 
@@ -70,8 +70,8 @@ def scopes_page() -> Iterator[str]:
 def errors_page() -> Iterator[str]:
     yield "# Error codes"
     yield (
-        "Every error carries one of these codes and a text that names the field or the way out. Tools "
-        "answer with the text and `isError`; HTTP interfaces with the status and "
+        "Every error carries one of these codes and a text that names the field or the way out. "
+        "Tools answer with the text and `isError`; HTTP interfaces with the status and "
         '`{"error": code, "error_description": text}`.'
     )
     for error in error_tree(errors.RememberdError):
