@@ -6,7 +6,7 @@ Nothing here decides anything; it only says who gets what.
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -51,10 +51,16 @@ class App:
 
 @asynccontextmanager
 async def build_app(
-    settings: Settings, *, public_url: str, role: str = "server", clock: Clock | None = None
+    settings: Settings,
+    *,
+    public_url: str,
+    role: str = "server",
+    leave: Callable[[], None] | None = None,
+    clock: Clock | None = None,
 ) -> AsyncGenerator[App]:
     """Own the data directory and open everything in it, until the end of the block.
 
+    `leave` is called when a server asks a passing owner for its place; a server has none.
     Raises DataDirectoryBusy when another process owns it, and the kinds of StorageError.
     """
     time = clock or SystemClock()
@@ -67,13 +73,19 @@ async def build_app(
             meaning = Meaning(_embedder_options(settings), time)
             engine = Engine(store, meaning, time, _limits(settings), public_url)
             first = await vaults.first_run(engine)
-            yield _assemble(settings, engine, role, first)
+            yield _assemble(settings, engine, role, leave, first)
             await meaning.close()
         finally:
             await store.close()
 
 
-def _assemble(settings: Settings, engine: Engine, role: str, first: Vault | None) -> App:
+def _assemble(
+    settings: Settings,
+    engine: Engine,
+    role: str,
+    leave: Callable[[], None] | None,
+    first: Vault | None,
+) -> App:
     keys = Keys(engine.store, engine.clock)
     server = _mcp_server(VAULT, engine)
     metadata = routes.resource_metadata(engine.public_url, VAULT.path)
@@ -103,7 +115,7 @@ def _assemble(settings: Settings, engine: Engine, role: str, first: Vault | None
             health=Health(engine.clock, {"database": control_answers}),
         ),
         local=routes.build_local(
-            LocalInterface(engine, keys, facts), LocalMcp(server, engine, keys.verify)
+            LocalInterface(engine, keys, facts, leave), LocalMcp(server, engine, keys.verify)
         ),
         first_vault=first,
     )

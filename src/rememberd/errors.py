@@ -120,6 +120,15 @@ class UpstreamBusy(RememberdError):
         self.retry_after = retry_after
 
 
+# --- the network -------------------------------------------------------------------------------
+
+
+class AddressUnavailable(RememberdError):
+    """The address or port to listen on cannot be had."""
+
+    code = "address_unavailable"
+
+
 # --- storage -----------------------------------------------------------------------------------
 
 
@@ -139,6 +148,18 @@ class DataDirectoryBusy(StorageError):
     """Another process owns this data directory."""
 
     code = "data_directory_busy"
+
+
+class OwnerUnreachable(StorageError):
+    """The process that owns this data directory does not answer."""
+
+    code = "owner_unreachable"
+
+
+class OutcomeUnknown(StorageError):
+    """The connection broke after the request was sent: it may have been done, or not."""
+
+    code = "outcome_unknown"
 
 
 class UnsupportedFileSystem(StorageError):

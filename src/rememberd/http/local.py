@@ -1,6 +1,7 @@
 """One MCP message over the local socket, for `stdio` and the other commands.
 
-The caller names a vault, as the owner may, or sends a key, which then decides vault and scopes.
+The caller names a vault (`?vault=`), as the owner may, or sends a key, which then decides vault and
+scopes: naming a vault must never widen what a key allows.
 """
 
 from __future__ import annotations
@@ -11,13 +12,11 @@ from starlette.types import Receive, Scope, Send
 
 from rememberd.engine import vaults
 from rememberd.engine.engine import Engine
-from rememberd.errors import InvalidInput, Unauthenticated
+from rememberd.errors import Denied, InvalidInput, Unauthenticated
 from rememberd.http.bearer import Verify
 from rememberd.mcp.server import McpServer
-from rememberd.model import SCOPES, Principal
+from rememberd.model import SCOPES, Principal, Vault
 
-VAULT_HEADER = "x-rememberd-vault"
-CLIENT_HEADER = "x-rememberd-client"
 OWNER = "command line"
 
 
@@ -38,19 +37,24 @@ class LocalMcp:
 
     async def _principal(self, request: Request) -> Principal:
         """Raises NotFound for an unknown vault, Unauthenticated for a key that is worth nothing."""
+        name = request.query_params.get("vault")
+        named = await vaults.vault_named(self._engine, name) if name else None
         key = request.headers.get("authorization", "").removeprefix("Bearer ")
         if key:
-            found = await self._verify(key)
-            if found is None:
-                raise Unauthenticated("The key is unknown or revoked. See `rememberd key list`.")
-            return found
-        name = request.headers.get(VAULT_HEADER)
-        if not name:
+            return await self._of_key(key, named)
+        if named is None:
             raise InvalidInput("Name a vault with --vault, or set REMEMBERD_KEY.", field="vault")
-        vault = await vaults.vault_named(self._engine, name)
         return Principal(
-            vault_id=vault.id,
+            vault_id=named.id,
             scopes=frozenset(SCOPES),
             client=OWNER,
-            client_name=request.headers.get(CLIENT_HEADER, OWNER),
+            client_name=request.query_params.get("client", OWNER),
         )
+
+    async def _of_key(self, key: str, named: Vault | None) -> Principal:
+        found = await self._verify(key)
+        if found is None:
+            raise Unauthenticated("The key is unknown or revoked. See `rememberd key list`.")
+        if named is not None and named.id != found.vault_id:
+            raise Denied(f"The key does not open the vault {named.name}. Leave out one of the two.")
+        return found

@@ -65,6 +65,7 @@ def build_local(interface: LocalInterface, mcp: LocalMcp) -> Starlette:
     return Starlette(
         routes=[
             Route("/owner", interface.owner),
+            Route("/owner", interface.leave, methods=["DELETE"]),
             # agents: one MCP message, without the headers of the network transport
             Route("/mcp", mcp, methods=["POST"]),
             # the registry

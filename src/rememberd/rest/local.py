@@ -7,7 +7,7 @@ These routes must never be mounted on a network address.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, TypeVar
 
@@ -22,7 +22,7 @@ from rememberd.clock import isoformat
 from rememberd.engine import diagnosis, vaults
 from rememberd.engine.engine import Engine
 from rememberd.engine.vaults import ListedVault
-from rememberd.errors import InvalidInput
+from rememberd.errors import DataDirectoryBusy, InvalidInput
 from rememberd.model import Certificate, Project
 from rememberd.store import control, lifecycle
 from rememberd.store.control import ListedKey
@@ -77,16 +77,34 @@ async def _read(request: Request, shape: type[T]) -> T:
 class LocalInterface:
     """One method per route; `http/routes.py` says which."""
 
-    def __init__(self, engine: Engine, keys: Keys, facts: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        keys: Keys,
+        facts: Mapping[str, Any],
+        leave: Callable[[], None] | None = None,
+    ) -> None:
         self._engine = engine
         self._keys = keys
         self._facts = dict(facts)
+        self._leave = leave
 
     # -- the owner -------------------------------------------------------------------------------
 
     async def owner(self, _: Request) -> JSONResponse:
         """Who owns the data directory: a server or a passing command."""
         return JSONResponse(self._facts)
+
+    async def leave(self, _: Request) -> JSONResponse:
+        """A passing owner makes room for a server. Raises DataDirectoryBusy when this is one."""
+        if self._leave is None:
+            raise DataDirectoryBusy(
+                f"A server runs on {self._engine.store.directory.root} already (process "
+                f"{self._facts['pid']}, {self._facts['public_url']}). Stop it, or use --data for "
+                "another directory."
+            )
+        self._leave()
+        return JSONResponse(self._facts, 202)
 
     # -- projects and vaults -----------------------------------------------------------------------
 

@@ -1,0 +1,125 @@
+"""What people see: results on standard output, everything else on standard error.
+
+Colours and tables are for terminals; into a pipe go plain lines with tabs, and with `--json` one
+JSON document. Stored text is shown as data: it must never be read as markup.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rememberd.errors import InvalidInput
+
+Cell = str | Text
+
+
+def document(value: Any) -> None:
+    """The one JSON document of a `--json` run, in UTF-8 whatever the locale says."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode() + b"\n")
+
+
+def result(*parts: Cell) -> None:
+    """One line of the result; long lines are left to the terminal, so that they can be copied."""
+    _console().print(*parts, soft_wrap=True, markup=False, emoji=False)
+
+
+def note(*parts: Cell) -> None:
+    """A message beside the result."""
+    _console(stderr=True).print(*parts, soft_wrap=True, markup=False, emoji=False)
+
+
+def warning(text: str) -> None:
+    note(Text("Warning:", "bold yellow"), text)
+
+
+def error(text: str) -> None:
+    note(Text("Error:", "bold red"), text)
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
+    """Aligned columns in a terminal; else lines with tabs and no head."""
+    console = _console()
+    if not console.is_terminal:
+        for row in rows:
+            result("\t".join(str(cell) for cell in row))
+        return
+    grid = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 3, 0, 0))
+    for head in heads:
+        grid.add_column(head, overflow="fold")
+    for row in rows:
+        grid.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+    console.print(grid)
+
+
+def facts(pairs: Iterable[tuple[str, Cell]]) -> None:
+    """Names and values, one pair a line."""
+    for name, value in pairs:
+        result(Text(f"{name:<11}", "dim"), value)
+
+
+def bold(text: str) -> Text:
+    return Text(text, "bold")
+
+
+def dim(text: str) -> Text:
+    return Text(text, "dim")
+
+
+def count(number: int, thing: str, things: str | None = None) -> str:
+    """`1 memory`, `1,204 memories`."""
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
+def scopes(names: Iterable[str]) -> str:
+    return ", ".join(name.removeprefix("memories:") for name in names)
+
+
+def claude_line(public_url: str, key: str) -> Text:
+    """How an app is connected, to be copied."""
+    return Text(
+        f"claude mcp add --transport http rememberd {public_url}/mcp "
+        f'--header "Authorization: Bearer {key}"'
+    )
+
+
+def certificate(proof: dict[str, Any]) -> None:
+    """What an erasure proves, and what it cannot."""
+    before = proof["memories_before"]
+    facts(
+        [
+            ("before", "unknown" if before is None else count(before, "memory", "memories")),
+            ("now", count(proof["memories_after"], "memory", "memories")),
+            ("certificate", proof["id"]),
+        ]
+    )
+    if proof["exported_key_versions"]:
+        note("An earlier key export can still open old copies of the file.")
+
+
+def require_yes(*, yes: bool, question: str, word: str | None = None) -> None:
+    """Ask before something is destroyed: a yes, or `word` typed out. Raises typer.Abort on a no.
+
+    Raises InvalidInput where nobody can be asked.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise InvalidInput("Nobody is here to be asked. Add --yes if you are sure.")
+    if word is None:
+        typer.confirm(question, abort=True, err=True)
+    elif typer.prompt(f"{question} Type {word} to go on", err=True) != word:
+        raise typer.Abort
+
+
+def _console(*, stderr: bool = False) -> Console:
+    return Console(stderr=stderr, highlight=False)

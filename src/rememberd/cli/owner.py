@@ -1,0 +1,156 @@
+"""How every command reaches a data directory: it owns it for a while, or asks whoever does.
+
+One way for all: whoever gets the lock opens everything and answers on the local socket; everybody
+else sends requests there. When an owner goes away, the next one who asks takes over.
+It must never send a request twice that may have been executed, unless it only reads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rememberd.cli import line, listeners
+from rememberd.cli.exits import Refusal
+from rememberd.errors import DataDirectoryBusy, OutcomeUnknown, OwnerUnreachable, RememberdError
+from rememberd.settings import Settings
+from rememberd.store.place import DataDirectory
+
+if TYPE_CHECKING:
+    import httpx2
+    from starlette.types import ASGIApp
+
+T = TypeVar("T")
+_PAUSE_SECONDS = 0.05
+
+
+def ask_owner(
+    settings: Settings, work: Callable[[Owner], Awaitable[T]], *, role: str = "command"
+) -> T:
+    """Run `work` with whoever owns the data directory: this process, if nobody else does.
+
+    Raises what `work` raises, OwnerUnreachable, and the kinds of StorageError.
+    """
+    return asyncio.run(_with_owner(settings, work, role))
+
+
+async def _with_owner(settings: Settings, work: Callable[[Owner], Awaitable[T]], role: str) -> T:
+    async with asyncio.TaskGroup() as tasks:
+        owner = Owner(settings, role, tasks)
+        try:
+            outcome = await work(owner)
+        except RememberdError as error:
+            outcome = error  # raised below, once this process has left in good order
+        finally:
+            await owner.leave()
+    if isinstance(outcome, RememberdError):
+        raise outcome
+    return outcome
+
+
+class Owner:
+    """Whoever owns the data directory: this process, or another one behind the local socket."""
+
+    def __init__(self, settings: Settings, role: str, tasks: asyncio.TaskGroup) -> None:
+        self._settings = settings
+        self._role = role
+        self._tasks = tasks
+        self._socket = DataDirectory(settings.data).socket
+        self._client: httpx2.AsyncClient | None = None
+        self._one_by_one = asyncio.Lock()
+        self._leave = asyncio.Event()
+        self._links = ExitStack()
+
+    # -- asking ------------------------------------------------------------------------------------
+
+    async def get(self, path: str) -> Any:
+        return await self.ask("GET", path, repeatable=True)
+
+    async def post(self, path: str, body: Mapping[str, Any], *, repeatable: bool = False) -> Any:
+        return await self.ask("POST", path, repeatable=repeatable, json=dict(body))
+
+    async def delete(self, path: str) -> Any:
+        return await self.ask("DELETE", path)
+
+    async def ask(self, method: str, path: str, *, repeatable: bool = False, **request: Any) -> Any:
+        """The JSON of the answer. Raises Refusal with the owner's reason, and what `send` raises."""
+        response = await self.send(method, path, repeatable=repeatable, **request)
+        body = response.json() if response.content else None
+        if response.is_error:
+            raise Refusal(body["error"], body["error_description"])
+        return body
+
+    async def send(
+        self, method: str, path: str, *, repeatable: bool = False, **request: Any
+    ) -> httpx2.Response:
+        """One request, whatever becomes of the owner meanwhile.
+
+        Raises OutcomeUnknown when it may have been executed and is not repeatable,
+        OwnerUnreachable when nobody takes it for `line.PATIENCE_SECONDS`.
+        """
+        import httpx2  # noqa: PLC0415 - see `line.client_of`
+
+        deadline = time.monotonic() + line.PATIENCE_SECONDS
+        while True:
+            try:
+                async with self._one_by_one:
+                    client = await self._reach()
+                    return await client.request(method, path, **request)
+            except httpx2.TransportError as error:
+                if not repeatable and not line.never_arrived(error):
+                    raise OutcomeUnknown from None
+                if time.monotonic() > deadline or isinstance(error, httpx2.TimeoutException):
+                    raise self._unreachable() from None
+            await self._disconnect()
+            await asyncio.sleep(_PAUSE_SECONDS)
+
+    def _unreachable(self) -> OwnerUnreachable:
+        return OwnerUnreachable(
+            f"The process that owns {self._socket.parent} does not answer. If it hangs, end it: "
+            "nothing that was acknowledged is lost."
+        )
+
+    # -- reaching ----------------------------------------------------------------------------------
+
+    async def _reach(self) -> httpx2.AsyncClient:
+        """The owner, which is this process when nobody else has the lock."""
+        if self._client is None:
+            reached = asyncio.get_running_loop().create_future()
+            self._tasks.create_task(self._own(reached))
+            try:
+                self._client = line.client_of(app=await reached)
+            except DataDirectoryBusy:
+                short = self._links.enter_context(listeners.reachable(self._socket))
+                self._client = line.client_of(socket=short)
+        return self._client
+
+    async def _own(self, reached: asyncio.Future[ASGIApp]) -> None:
+        """Own the data directory until told to leave, and answer others meanwhile."""
+        # The whole server: a command beside a running one must not pay 0.4 s for it.
+        from rememberd.cli import hosting  # noqa: PLC0415
+
+        self._leave = leave = asyncio.Event()
+        try:
+            async with hosting.pass_by(self._settings, self._role, leave.set) as app:
+                reached.set_result(app.local)
+                await leave.wait()
+                async with self._one_by_one:  # a request of our own may still run
+                    await self._disconnect()
+        except RememberdError as error:
+            if reached.done():
+                raise
+            reached.set_exception(error)
+
+    async def leave(self) -> None:
+        """An owner finishes what others asked of it and embeds what was stored; see `pass_by`."""
+        self._leave.set()
+        await self._disconnect()
+
+    async def _disconnect(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+        self._links.close()
