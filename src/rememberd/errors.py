@@ -101,6 +101,16 @@ class ReadOnly(Denied):
     code = "read_only"
 
 
+class TooManyAttempts(RememberdError):
+    """Too many attempts. Wait and try again."""
+
+    code = "too_many_attempts"
+
+    def __init__(self, message: str, *, retry_after: int) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
 # --- models and other hosts --------------------------------------------------------------------
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 Tier = Literal[1, 2, 3]
 Mode = Literal["ro", "record", "rw"]
+Role = Literal["owner", "editor", "reader"]
 
 READ = "memories:read"
 WRITE = "memories:write"
@@ -95,6 +96,56 @@ class Key:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Account:
+    """A person who signs in."""
+
+    id: str
+    email: str
+    name: str
+    created_at: datetime
+    has_password: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Client:
+    """An OAuth client: registered here (RFC 7591), or described by the document at its id."""
+
+    id: str
+    kind: Literal["registered", "document"]
+    name: str  #: as the client says; never verified
+    redirect_uris: tuple[str, ...]
+    auth_method: str
+    created_at: datetime
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    secret_digest: bytes | None = None
+    jwks: dict[str, Any] | None = None
+    jwks_uri: str | None = None
+    fetched_at: datetime | None = None
+    stale_at: datetime | None = None
+    used_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Grant:
+    """What one account lets one client do in one vault. The vault never changes."""
+
+    id: str
+    account_id: str
+    client_id: str
+    client_name: str
+    vault_id: str
+    resource: str
+    scopes: frozenset[str]
+    redirect_uri: str
+    created_at: datetime
+    expires_at: datetime
+    vault_name: str = ""
+    document_digest: str | None = None
+    last_used_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Principal:
     """Who is asking, through what, in which vault, and how far that reaches."""
 
@@ -103,6 +154,8 @@ class Principal:
     client: str  #: id of the key or OAuth client the call came through
     account_id: str | None = None
     client_name: str | None = None
+    role: Role = "owner"  #: of the account behind it; keys are made by owners
+    grant_id: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-import zlib
 from dataclasses import dataclass
 
+from rememberd.auth.base62 import BODY, CHECK, checksum, encode
 from rememberd.model import READ, SCOPES, WRITE
 
-_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_BODY, _CHECK = 43, 6  # base62 digits of 256 bits, and of CRC-32
 _ALL = frozenset(SCOPES)
 _SUFFIXES = {
     "read": frozenset({READ}),
@@ -34,8 +32,8 @@ class Presented:
 def mint(*, read_only: bool) -> str:
     """A new secret. The last six characters are a checksum, so leak scanners can tell it apart."""
     prefix = "mk_ro_" if read_only else "mk_"
-    body = _base62(int.from_bytes(secrets.token_bytes(32), "big"), _BODY)
-    return prefix + body + _checksum(prefix + body)
+    body = encode(int.from_bytes(secrets.token_bytes(32), "big"), BODY)
+    return prefix + body + checksum(prefix + body)
 
 
 def digest(secret: str) -> bytes:
@@ -75,20 +73,8 @@ def _canonical(secret: str) -> str | None:
     ):
         if secret.startswith(given):
             body = secret[len(given) :]
-            if len(body) != _BODY + _CHECK or not body.isalnum():
+            if len(body) != BODY + CHECK or not body.isalnum():
                 return None
             plain = prefix + body
-            return plain if plain[-_CHECK:] == _checksum(plain[:-_CHECK]) else None
+            return plain if plain[-CHECK:] == checksum(plain[:-CHECK]) else None
     return None
-
-
-def _checksum(text: str) -> str:
-    return _base62(zlib.crc32(text.encode()), _CHECK)
-
-
-def _base62(number: int, width: int) -> str:
-    digits = ""
-    for _ in range(width):
-        number, index = divmod(number, 62)
-        digits = _ALPHABET[index] + digits
-    return digits

@@ -1,0 +1,385 @@
+"""People: the first set-up, signing in, recovery, invitations, members.
+
+Answers about accounts never tell whether an email is known. Attempts are slowed down per account
+and per address, and no one is ever locked out for good.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+
+from rememberd.auth import tokens
+from rememberd.auth.limits import Backoff, Wait, Window
+from rememberd.auth.passwords import Passwords
+from rememberd.clock import Clock
+from rememberd.errors import Denied, InvalidInput, NotFound, TooManyAttempts
+from rememberd.model import Account, Role
+from rememberd.store import accounts, control, ledger
+from rememberd.store.accounts import Invitation, Member, Membership
+from rememberd.store.store import Store
+from rememberd.store.transaction import Transaction
+
+SETUP_LIFE = timedelta(days=1)
+INVITATION_LIFE = timedelta(days=7)
+RECOVERY_CODES = 10
+_EMAIL = re.compile(r"[^\s@<>\"'\\]{1,64}@[^\s@<>\"'\\]{1,190}")
+
+
+@dataclass(frozen=True, slots=True)
+class NewAccount:
+    """Recovery codes are shown once, here."""
+
+    account: Account
+    recovery_codes: tuple[str, ...]
+
+
+class Accounts:
+    def __init__(self, store: Store, clock: Clock, passwords: Passwords) -> None:
+        self._store = store
+        self._clock = clock
+        self._passwords = passwords
+        self._by_account = Backoff(clock)
+        self._by_address = Window(most=30, seconds=300, clock=clock)
+
+    # -- the first account -------------------------------------------------------------------------
+
+    async def is_set_up(self) -> bool:
+        return await self._store.control.read(accounts.exist)
+
+    async def setup_link(self) -> str | None:
+        """A fresh one-time token for the set-up page, replacing any before; None once set up."""
+        token, now = tokens.mint("mil_"), self._clock.now()
+
+        def enter(tx: Transaction) -> str | None:
+            if accounts.exist(tx):
+                return None
+            tx.run("drop_setup_invitations")
+            home = control.local_organization(tx, self._clock)
+            invitation = Invitation(
+                self._clock.new_id("inv"),
+                "setup",
+                home.id,
+                None,
+                "owner",
+                None,
+                now + SETUP_LIFE,
+                None,
+            )
+            accounts.add_invitation(tx, invitation, tokens.digest(token), None, now)
+            return token
+
+        return await self._store.control.write(enter)
+
+    async def set_up(self, email: str, name: str, password: str | None) -> NewAccount:
+        """Make the first account, owner of the organization `local` and of the vaults in it.
+
+        For the command line, whose user owns the data directory. Raises Conflict when set up.
+        """
+        email = check_email(email)
+        hashed = await self._passwords.hash(password) if password else None
+        codes = _new_recovery_codes()
+
+        def enter(tx: Transaction) -> Account:
+            if accounts.exist(tx):
+                raise Denied("This server is set up already. Ask its owner for an invitation.")
+            return self._claim(tx, email, name, hashed, codes)
+
+        return NewAccount(await self._store.control.write(enter), codes)
+
+    def _claim(
+        self,
+        tx: Transaction,
+        email: str,
+        name: str,
+        hashed: str | None,
+        codes: tuple[str, ...],
+    ) -> Account:
+        account = accounts.add(tx, email, name, hashed, self._clock)
+        home = control.local_organization(tx, self._clock)
+        accounts.join(tx, home.id, account.id, "owner", self._clock.now())
+        tx.run("claim_vaults", account_id=account.id)
+        tx.run("drop_setup_invitations")
+        accounts.replace_recovery_codes(tx, account.id, map(_code_digest, codes))
+        self._record(tx, account.id, "account.created", account.id)
+        return account
+
+    # -- invitations -------------------------------------------------------------------------------
+
+    async def invitation(self, token: str) -> Invitation:
+        """What a link is for. Raises NotFound when it is unknown, used or expired."""
+
+        def look(tx: Transaction) -> Invitation:
+            return self._open(tx, token)
+
+        return await self._store.control.read(look)
+
+    def _open(self, tx: Transaction, token: str) -> Invitation:
+        whole = tokens.is_whole(token, "mil_")
+        found = accounts.invitation(tx, tokens.digest(token)) if whole else None
+        if found is None or found.used_at or found.expires_at <= self._clock.now():
+            raise NotFound("This link was used already, or it has expired. Ask for a new one.")
+        return found
+
+    async def accept(self, token: str, email: str, name: str, password: str | None) -> NewAccount:
+        """Make an account with a set-up link or an invitation; of two who race one gets in.
+
+        Raises NotFound for a used link, Conflict for a taken email, InvalidInput.
+        """
+        email = check_email(email)
+        hashed = await self._passwords.hash(password) if password else None
+        codes = _new_recovery_codes()
+
+        def enter(tx: Transaction) -> Account:
+            found = self._open(tx, token)
+            if found.email and found.email != email:
+                raise InvalidInput("This invitation is for another email.", field="email")
+            if not accounts.use_invitation(tx, found.id, self._clock.now()):
+                raise NotFound("This link was used already. Ask for a new one.")
+            if found.kind == "setup":
+                return self._claim(tx, email, name, hashed, codes)
+            return self._join(tx, found, email, name, hashed, codes)
+
+        return NewAccount(await self._store.control.write(enter), codes)
+
+    def _join(
+        self,
+        tx: Transaction,
+        found: Invitation,
+        email: str,
+        name: str,
+        hashed: str | None,
+        codes: tuple[str, ...],
+    ) -> Account:
+        account = accounts.add(tx, email, name, hashed, self._clock)
+        self._admit(tx, found, account.id)
+        accounts.replace_recovery_codes(tx, account.id, map(_code_digest, codes))
+        self._record(tx, account.id, "account.created", account.id)
+        return account
+
+    def _admit(self, tx: Transaction, found: Invitation, account_id: str) -> None:
+        now = self._clock.now()
+        if found.project_id:
+            accounts.join_project(tx, found.project_id, account_id, found.role, now)
+        else:
+            accounts.join(tx, found.organization_id, account_id, found.role, now)
+
+    async def accept_signed_in(self, token: str, account: Account) -> None:
+        """Take up an invitation with the account one has. Raises NotFound, InvalidInput."""
+
+        def enter(tx: Transaction) -> None:
+            found = self._open(tx, token)
+            if found.kind != "invite" or (found.email and found.email != account.email):
+                raise InvalidInput("This invitation is for another account.", field="email")
+            if not accounts.use_invitation(tx, found.id, self._clock.now()):
+                raise NotFound("This link was used already. Ask for a new one.")
+            self._admit(tx, found, account.id)
+            self._record(tx, account.id, "member.joined", found.organization_id)
+
+        await self._store.control.write(enter)
+
+    async def invite(
+        self,
+        inviter: Account,
+        organization_id: str,
+        role: Role,
+        email: str | None = None,
+        project_id: str | None = None,
+    ) -> str:
+        """A one-time link's token. Raises Denied unless the inviter owns the organization."""
+        email = check_email(email) if email else None
+        token, now = tokens.mint("mil_"), self._clock.now()
+
+        def enter(tx: Transaction) -> None:
+            self._check_owner(tx, organization_id, inviter)
+            invitation = Invitation(
+                self._clock.new_id("inv"),
+                "invite",
+                organization_id,
+                project_id,
+                role,
+                email,
+                now + INVITATION_LIFE,
+                None,
+            )
+            accounts.add_invitation(tx, invitation, tokens.digest(token), inviter.id, now)
+            self._record(tx, inviter.id, "member.invited", organization_id, role=role)
+
+        await self._store.control.write(enter)
+        return token
+
+    # -- members -----------------------------------------------------------------------------------
+
+    async def members(self, account: Account, organization_id: str) -> list[Member]:
+        """Raises NotFound for an organization one does not belong to."""
+
+        def look(tx: Transaction) -> list[Member]:
+            if accounts.role_in(tx, organization_id, account.id) is None:
+                raise NotFound("There is no such organization.")
+            return accounts.members(tx, organization_id)
+
+        return await self._store.control.read(look)
+
+    async def memberships(self, account: Account) -> list[Membership]:
+        return await self._store.control.read(lambda tx: accounts.memberships(tx, account.id))
+
+    async def remove_member(self, owner: Account, organization_id: str, account_id: str) -> None:
+        """Their access through grants ends at once. Raises Denied, NotFound, Conflict."""
+
+        def leave(tx: Transaction) -> None:
+            if owner.id != account_id:
+                self._check_owner(tx, organization_id, owner)
+            accounts.leave(tx, organization_id, account_id)
+            self._record(tx, owner.id, "member.removed", account_id)
+
+        await self._store.control.write(leave)
+
+    async def set_role(
+        self, owner: Account, organization_id: str, account_id: str, role: Role
+    ) -> None:
+        """Raises Denied, NotFound."""
+
+        def change(tx: Transaction) -> None:
+            self._check_owner(tx, organization_id, owner)
+            if accounts.role_in(tx, organization_id, account_id) is None:
+                raise NotFound("There is no such member.")
+            if account_id == owner.id and role != "owner":
+                accounts.leave(tx, organization_id, account_id)  # refuses for the last owner
+            accounts.join(tx, organization_id, account_id, role, self._clock.now())
+            self._record(tx, owner.id, "member.role", account_id, role=role)
+
+        await self._store.control.write(change)
+
+    def _check_owner(self, tx: Transaction, organization_id: str, account: Account) -> None:
+        role = accounts.role_in(tx, organization_id, account.id)
+        if role is None:
+            raise NotFound("There is no such organization.")
+        if role != "owner":
+            raise Denied("Only owners of the organization may do this.")
+
+    # -- signing in --------------------------------------------------------------------------------
+
+    async def sign_in(self, email: str, password: str, address: str) -> Account:
+        """Raises Denied for a wrong email or password alike, TooManyAttempts."""
+        key = email.strip().casefold()
+        self._check_attempts(key, address)
+        found = await self._store.control.read(lambda tx: accounts.by_email(tx, key))
+        if not await self._passwords.matches(password, found.password if found else None):
+            await self._failed(key, address, found.account.id if found else None)
+        if found is None or found.is_disabled or found.password is None:
+            raise _wrong()
+        await self._signed_in(found.account, key, "password")
+        if self._passwords.is_outdated(found.password):
+            await self._set_password(found.account, password)
+        return found.account
+
+    async def recover(self, email: str, code: str, address: str) -> Account:
+        """Sign in with a recovery code, which is then used up. Raises Denied, TooManyAttempts."""
+        key = email.strip().casefold()
+        self._check_attempts(key, address)
+        digest, now = _code_digest(code), self._clock.now()
+
+        def use(tx: Transaction) -> Account | None:
+            found = accounts.by_email(tx, key)
+            if found is None or found.is_disabled:
+                return None
+            used = accounts.use_recovery_code(tx, found.account.id, digest, now)
+            return found.account if used else None
+
+        account = await self._store.control.write(use)
+        if account is None:
+            await self._failed(key, address, None)
+            raise _wrong()
+        await self._signed_in(account, key, "recovery code")
+        return account
+
+    async def signed_in_with_passkey(self, account: Account) -> None:
+        await self._signed_in(account, account.email, "passkey")
+
+    def _check_attempts(self, key: str, address: str) -> None:
+        wait: Wait | None = self._by_account.check(key) or self._by_address.check(address)
+        if wait is not None:
+            raise TooManyAttempts(
+                f"Too many attempts. Wait {wait.seconds} seconds and try again.",
+                retry_after=wait.seconds,
+            )
+
+    async def _failed(self, key: str, address: str, account_id: str | None) -> None:
+        self._by_account.failed(key)
+        self._by_address.count(address)
+        if account_id is not None:
+            await self._store.control.write(
+                lambda tx: self._record(tx, account_id, "sign_in.failed", account_id)
+            )
+        raise _wrong()
+
+    async def _signed_in(self, account: Account, key: str, means: str) -> None:
+        self._by_account.succeeded(key)
+        await self._store.control.write(
+            lambda tx: self._record(tx, account.id, "sign_in", account.id, means=means)
+        )
+
+    # -- secrets -----------------------------------------------------------------------------------
+
+    async def change_password(self, account: Account, current: str | None, new: str) -> None:
+        """Raises Denied unless `current` is right (or there was none), InvalidInput."""
+        found = await self._store.control.read(lambda tx: accounts.by_email(tx, account.email))
+        stored = found.password if found else None
+        if stored is not None and not await self._passwords.matches(current or "", stored):
+            raise Denied("The current password is wrong.")
+        await self._set_password(account, new)
+
+    async def reset_password(self, account: Account, new: str) -> None:
+        """After a recovery code was used. Raises InvalidInput."""
+        await self._set_password(account, new)
+
+    async def _set_password(self, account: Account, new: str) -> None:
+        hashed = await self._passwords.hash(new)
+
+        def change(tx: Transaction) -> None:
+            tx.run("set_password", id=account.id, password=hashed)
+            self._record(tx, account.id, "password.changed", account.id)
+
+        await self._store.control.write(change)
+
+    async def new_recovery_codes(self, account: Account) -> tuple[str, ...]:
+        """Replace the old ones; shown once."""
+        codes = _new_recovery_codes()
+        await self._store.control.write(
+            lambda tx: accounts.replace_recovery_codes(tx, account.id, map(_code_digest, codes))
+        )
+        return codes
+
+    def _record(
+        self, tx: Transaction, actor: str, action: str, subject: str, **detail: str
+    ) -> None:
+        ledger.record(
+            tx, actor=actor, action=action, subject=subject, detail=detail, now=self._clock.now()
+        )
+
+
+def check_email(email: str) -> str:
+    """As it is stored and compared. Raises InvalidInput."""
+    plain = email.strip().casefold()
+    if not _EMAIL.fullmatch(plain):
+        raise InvalidInput("email: that is not an email address.", field="email")
+    return plain
+
+
+def _wrong() -> Denied:
+    return Denied("Email or password is wrong.")
+
+
+def _new_recovery_codes() -> tuple[str, ...]:
+    """80 random bits each, in groups that survive being written on paper."""
+    alphabet = "23456789abcdefghjkmnpqrstuvwxyz"
+    return tuple(
+        "-".join("".join(secrets.choice(alphabet) for _ in range(4)) for _ in range(4))
+        for _ in range(RECOVERY_CODES)
+    )
+
+
+def _code_digest(code: str) -> bytes:
+    return tokens.digest(code.strip().lower().replace(" ", ""))
