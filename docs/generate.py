@@ -16,7 +16,9 @@ import typer
 from rememberd import errors, settings
 from rememberd.auth import scopes
 from rememberd.cli import app as cli
+from rememberd.cli.exits import EXITS
 from rememberd.http.problems import status_of
+from rememberd.mcp.schemas import schema_of
 from rememberd.model import SCOPES
 from rememberd.tools import TOOLSETS
 from rememberd.tools.base import AnyTool, Resource
@@ -24,6 +26,7 @@ from rememberd.tools.base import AnyTool, Resource
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
 MIGRATIONS = ROOT / "src" / "rememberd" / "store" / "sql" / "sqlite" / "migrations"
+Schema = dict[str, Any]
 NOTICE = "<!-- Written by `make docs` from the code. Edits here are lost. -->"
 
 
@@ -33,7 +36,8 @@ def settings_page() -> Iterator[str]:
         "A flag wins over the environment, the environment over the config file, the file over the "
         "default. The config file is TOML with these names as keys; it is looked for in the user's "
         "configuration directory (`rememberd/config.toml`), or where `REMEMBERD_CONFIG` points. "
-        "In the environment, lists are separated by commas."
+        "In the environment, lists are separated by commas. "
+        "`REMEMBERD_VAULT` names the vault of a command, as `--vault` does."
     )
     for name, field in settings.Settings.model_fields.items():
         yield f"## {name}"
@@ -110,10 +114,52 @@ def tool_section(tool: AnyTool) -> Iterator[str]:
     again = "; safe to repeat" if tool.idempotent else ""
     yield f"*{tool.title}* · scope `{tool.scope}` · {kind}{again}"
     yield tool.description
-    for title, model in (("Input", tool.input), ("Output", tool.output)):
-        yield f"{title}:"
-        schema = json.dumps(model.model_json_schema(by_alias=True), indent=2, ensure_ascii=False)
-        yield f"```json\n{schema}\n```"
+    yield "Takes:"
+    yield table("argument", schema_of(tool.input, "validation"))
+    yield "Answers:"
+    yield table("field", schema_of(tool.output, "serialization"))
+
+
+def table(title: str, schema: Schema) -> str:
+    """The fields of a JSON Schema, those of objects and lists within it included."""
+    rows = [f"| `{path}` | {kind} | {text} |" for path, kind, text in fields(schema)]
+    if not rows:
+        return "Nothing."
+    return "\n".join([f"| {title} | type | |", "|---|---|---|", *rows])
+
+
+def fields(schema: Schema, above: str = "") -> Iterator[tuple[str, str, str]]:
+    """Path, type and description of each field, depth first."""
+    required = schema.get("required", [])
+    for name, field in schema.get("properties", {}).items():
+        text = field.get("description", "").replace("|", "\\|")
+        yield above + name, kind_of_value(field, name in required), text
+        within = field.get("items", field)
+        yield from fields(within, f"{above}{name}{'[]' if 'items' in field else ''}.")
+
+
+def kind_of_value(field: Schema, required: bool) -> str:
+    inner: Schema = field.get("items", {})
+    allowed: list[Any] = field.get("enum") or inner.get("enum") or []
+    parts = [
+        f"{field.get('type', 'any')} of {inner.get('type', 'any')}" if inner else field.get("type"),
+        ", ".join(f"`{value}`" for value in allowed),
+        span(field, "minimum", "maximum"),
+        span(field, "minLength", "maxLength", " characters"),
+        span(field, "minItems", "maxItems", " entries"),
+        f"default `{json.dumps(field['default'])}`" if "default" in field else "",
+        "" if required or "default" in field else "optional",
+    ]
+    return "; ".join(part for part in parts if part)
+
+
+def span(field: Schema, least: str, most: str, unit: str = "") -> str:
+    low, high = field.get(least), field.get(most)
+    if low is None and high is None:
+        return ""
+    if high is None:
+        return f"at least {low:,}{unit}"
+    return f"at most {high:,}{unit}" if low is None else f"{low:,}–{high:,}{unit}"
 
 
 def resource_section(resource: Resource) -> Iterator[str]:
@@ -127,6 +173,13 @@ def cli_page() -> Iterator[str]:
     for name, command in commands("rememberd", typer.main.get_command(cli)):
         yield f"## {name}"
         yield f"```text\n{help_text(name, command)}\n```"
+    yield "## Exit codes"
+    yield "A number never changes its meaning; 0 is success."
+    codes: dict[int, list[str]] = {}
+    for _, code, meaning in EXITS:
+        codes.setdefault(code, []).append(meaning)
+    rows = [f"| {code} | {'; or '.join(codes[code])} |" for code in sorted(codes)]
+    yield "\n".join(["| code | meaning |", "|---|---|", *rows])
 
 
 def commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:
