@@ -1,6 +1,7 @@
 """Bodies that are too large, of the wrong kind, or not text at all."""
 
 import json
+import socket
 from collections.abc import Iterator
 from functools import partial
 
@@ -34,6 +35,13 @@ def test_a_larger_body_is_413_and_names_the_limit(served: Served, size: int) -> 
     assert reply.status == 413
     assert reply.json["error"] == "content_too_large"
     assert "2000 bytes" in reply.json["error_description"]
+
+
+def test_a_length_over_the_limit_is_refused_before_the_body_comes(served: Served) -> None:
+    head = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: {10**9}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", served.port), timeout=5) as connection:
+        connection.sendall(head.encode())
+        assert connection.recv(100).startswith(b"HTTP/1.1 413 ")
 
 
 def test_a_larger_body_without_a_length_is_413_too(served: Served) -> None:

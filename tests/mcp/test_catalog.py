@@ -269,3 +269,4 @@ def test_a_schema_has_no_references_and_keeps_fields_named_like_keywords() -> No
     }
     assert schema["properties"]["best"] == title
     assert schema["properties"]["other"] == {**title, "description": "Another."}
+    assert schema["properties"]["either"] == {"anyOf": [{"type": "integer"}, {"type": "string"}]}

@@ -35,6 +35,7 @@ def number_of(raw: bytes) -> int | None:
         b"ORCHID-7419",
         b'{"jsonrpc":"2.0","id":1,"method":"ping"} x',
         b"\xff\xfe{}",
+        b'{"jsonrpc":"2.0","id":1,"method":"\xff"}',
         '{"jsonrpc":"2.0","id":1,"method":"ping"}'.encode("utf-16"),
         b'\xef\xbb\xbf{"jsonrpc":"2.0","id":1,"method":"ping"}',
         b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"ORCHID-7419":NaN}}',

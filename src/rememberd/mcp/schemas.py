@@ -30,9 +30,12 @@ _WORDS = {
     "model_type": "must be an object",
     "too_short": "must have at least {min_length} entries",
     "too_long": "must have at most {max_length} entries",
+    "greater_than": "must be more than {gt}",
     "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be less than {lt}",
     "less_than_equal": "must be at most {le}",
     "literal_error": "must be {expected}",
+    "enum": "must be {expected}",
     "value_error": "{error}",
 }
 
@@ -74,38 +77,32 @@ def _path(loc: tuple[int | str, ...]) -> str:
     return path.removeprefix(".")
 
 
-def _plain(node: Any, definitions: Mapping[str, Any]) -> Any:
+def _plain(node: Any, definitions: JsonObject) -> Any:
     if isinstance(node, list):
         return [_plain(entry, definitions) for entry in cast(list[Any], node)]
-    if not isinstance(node, dict):
-        return node
-    return _plain_object(cast(JsonObject, node), definitions)
+    if isinstance(node, dict):
+        return _plain_object(cast(JsonObject, node), definitions)
+    return node
 
 
-def _plain_object(node: JsonObject, definitions: Mapping[str, Any]) -> JsonObject:
+def _plain_object(node: JsonObject, definitions: JsonObject) -> JsonObject:
+    node = {key: value for key, value in node.items() if not _is_noise(key, value)}
     if "$ref" in node:
-        target = definitions[node["$ref"].removeprefix("#/$defs/")]
-        return {**_plain_object(target, definitions), **_siblings(node, "$ref")}
-    if isinstance(node.get("title"), str):
-        node = _siblings(node, "title")
-    options = [option for option in node.get("anyOf", []) if option != {"type": "null"}]
-    if len(options) == 1:
-        return {**_plain_object(options[0], definitions), **_siblings(node, "anyOf")}
-    plain: JsonObject = {}
-    for key, value in node.items():
-        if key == "default" and value is None:
-            continue
-        if key == "properties":
-            plain[key] = {name: _plain(inner, definitions) for name, inner in value.items()}
-        else:
-            plain[key] = _plain(value, definitions)
+        target = definitions[node.pop("$ref").removeprefix("#/$defs/")]
+        return _plain_object({**target, **node}, definitions)
+    if "anyOf" in node:
+        options = [option for option in node["anyOf"] if option != {"type": "null"}]
+        if len(options) == 1:
+            del node["anyOf"]
+            return _plain_object({**options[0], **node}, definitions)
+        node["anyOf"] = options
+    fields: JsonObject = node.pop("properties", {})
+    plain = {key: _plain(value, definitions) for key, value in node.items()}
+    if fields:
+        plain["properties"] = {name: _plain(field, definitions) for name, field in fields.items()}
     return plain
 
 
-def _siblings(node: JsonObject, without: str) -> JsonObject:
-    """What stands beside a key, without the null default that belongs to a left-out null."""
-    return {
-        key: value
-        for key, value in node.items()
-        if key not in (without, "title") and not (key == "default" and value is None)
-    }
+def _is_noise(key: str, value: object) -> bool:
+    """Titles are made from field names; a null default belongs to a null that is left out."""
+    return key == "title" or (key == "default" and value is None)
