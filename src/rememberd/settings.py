@@ -148,7 +148,7 @@ def load(
     """Merge the three sources. Raises InvalidInput naming the setting and where it came from."""
     merged: dict[str, Any] = {}
     origin: dict[str, str] = {}
-    file = config_file or _config_file(environ)
+    file = config_file or find_config_file(environ)
     for source, values in (
         (str(file) if file else "", _from_file(file) if file else {}),
         ("environment", _from_environ(environ)),
@@ -166,7 +166,7 @@ def load(
         ) from None
 
 
-def _config_file(environ: Mapping[str, str]) -> Path | None:
+def find_config_file(environ: Mapping[str, str]) -> Path | None:
     """`REMEMBERD_CONFIG`, else config.toml in the user's configuration directory if it exists."""
     named = environ.get(f"{PREFIX}CONFIG")
     if named:

@@ -12,14 +12,17 @@ import typer
 
 from rememberd import __version__
 from rememberd.cli import exits, memories, output, registry
+from rememberd.cli.doctor import doctor
+from rememberd.cli.keyring import keyring
 from rememberd.cli.options import Data
+from rememberd.cli.proof import prove
 from rememberd.cli.serve import serve
+from rememberd.cli.stdio import stdio
 from rememberd.errors import RememberdError
 
 app = typer.Typer(
     name="rememberd",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     help="One memory for all your AI apps, on your own machine.",
 )
@@ -43,6 +46,9 @@ def everywhere(
 
 
 app.command()(serve)
+app.command()(stdio)
+app.command("try")(prove)
+app.command()(doctor)
 app.command()(memories.add)
 app.command()(memories.search)
 app.command()(memories.status)
@@ -50,6 +56,7 @@ app.command()(memories.forget)
 app.add_typer(registry.keys, name="key")
 app.add_typer(registry.vaults, name="vault")
 app.add_typer(registry.projects, name="project")
+app.add_typer(keyring, name="keys")
 
 
 def main() -> None:

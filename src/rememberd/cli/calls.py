@@ -13,7 +13,11 @@ from rememberd.cli.owner import Owner
 from rememberd.errors import InvalidInput, RememberdError
 
 _INVALID_PARAMS = -32602
-READING = frozenset({"memory_status", "search_memories", "inspect_memory"})
+# The tools that change nothing: a call may be repeated when a connection breaks. The catalog says
+# the same (a test holds them equal), but importing it costs more than the call.
+READING = frozenset(
+    {"memory_status", "search_memories", "date_search_memories", "inspect_memory", "search"}
+)
 
 
 async def call(owner: Owner, vault: str, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def never_arrived(error: BaseException) -> bool:
 
 
 async def ask_to_leave(socket: Path) -> None:
-    """Ask a passing owner to make room for a server. Raises DataDirectoryBusy if it is one itself."""
+    """Ask a passing owner to make room for a server. Raises DataDirectoryBusy if it is one."""
     import httpx2  # noqa: PLC0415
 
     with listeners.reachable(socket) as short:

@@ -97,7 +97,7 @@ def unix(path: Path) -> socket.socket:
 
 @contextmanager
 def reachable(path: Path) -> Generator[str]:
-    """The path of a socket, in the length that the system takes: through a link where it must be."""
+    """The path of a socket, no longer than the system takes: through a link where it must be."""
     if len(os.fsencode(path)) <= _LONGEST:
         yield str(path)
         return

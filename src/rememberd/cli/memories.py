@@ -13,7 +13,7 @@ from rememberd.cli import options, output
 from rememberd.cli.calls import call
 from rememberd.cli.options import AsJson, Data, VaultName, Yes
 from rememberd.cli.owner import Owner, ask_owner
-from rememberd.errors import InvalidInput, NotFound
+from rememberd.errors import InvalidInput
 
 Found = dict[str, Any]
 _TIERS = {1: "raw", 2: "reflection", 3: "high-level reflection"}
@@ -192,7 +192,7 @@ def _these(number: int) -> str:
 def _call(
     context: typer.Context, data: Any, vault: str | None, tool: str, arguments: Mapping[str, Any]
 ) -> tuple[str, Found]:
-    """The vault that was meant, and what the tool answered. Arguments that are None are left out."""
+    """The vault that was meant, and what the tool answered. None means: not given."""
     given = {name: value for name, value in arguments.items() if value is not None}
 
     async def ask(owner: Owner) -> tuple[str, Found]:

@@ -17,7 +17,7 @@ from rememberd.cli import line, listeners
 from rememberd.cli.exits import Refusal
 from rememberd.errors import DataDirectoryBusy, OutcomeUnknown, OwnerUnreachable, RememberdError
 from rememberd.settings import Settings
-from rememberd.store.place import DataDirectory
+from rememberd.store.place import DataDirectory, Lock
 
 if TYPE_CHECKING:
     import httpx2
@@ -58,7 +58,7 @@ class Owner:
         self._settings = settings
         self._role = role
         self._tasks = tasks
-        self._socket = DataDirectory(settings.data).socket
+        self._directory = DataDirectory(settings.data)
         self._client: httpx2.AsyncClient | None = None
         self._one_by_one = asyncio.Lock()
         self._leave = asyncio.Event()
@@ -76,9 +76,9 @@ class Owner:
         return await self.ask("DELETE", path)
 
     async def ask(self, method: str, path: str, *, repeatable: bool = False, **request: Any) -> Any:
-        """The JSON of the answer. Raises Refusal with the owner's reason, and what `send` raises."""
+        """The JSON of the answer. Raises Refusal with its reason, and what `send` raises."""
         response = await self.send(method, path, repeatable=repeatable, **request)
-        body = response.json() if response.content else None
+        body: Any = response.json() if response.content else None
         if response.is_error:
             raise Refusal(body["error"], body["error_description"])
         return body
@@ -109,7 +109,7 @@ class Owner:
 
     def _unreachable(self) -> OwnerUnreachable:
         return OwnerUnreachable(
-            f"The process that owns {self._socket.parent} does not answer. If it hangs, end it: "
+            f"The process that owns {self._directory.root} does not answer. If it hangs, end it: "
             "nothing that was acknowledged is lost."
         )
 
@@ -118,14 +118,24 @@ class Owner:
     async def _reach(self) -> httpx2.AsyncClient:
         """The owner, which is this process when nobody else has the lock."""
         if self._client is None:
-            reached = asyncio.get_running_loop().create_future()
-            self._tasks.create_task(self._own(reached))
             try:
-                self._client = line.client_of(app=await reached)
+                self._check_lock()
+                self._client = line.client_of(app=await self._become_owner())
             except DataDirectoryBusy:
-                short = self._links.enter_context(listeners.reachable(self._socket))
+                short = self._links.enter_context(listeners.reachable(self._directory.socket))
                 self._client = line.client_of(socket=short)
         return self._client
+
+    def _check_lock(self) -> None:
+        """Raises DataDirectoryBusy early, before the whole server is imported to no avail."""
+        self._directory.prepare()
+        with Lock(self._directory.lock):
+            pass
+
+    async def _become_owner(self) -> ASGIApp:
+        reached = asyncio.get_running_loop().create_future()
+        self._tasks.create_task(self._own(reached))
+        return await reached
 
     async def _own(self, reached: asyncio.Future[ASGIApp]) -> None:
         """Own the data directory until told to leave, and answer others meanwhile."""

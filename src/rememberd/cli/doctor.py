@@ -1,0 +1,87 @@
+"""`rememberd doctor`: is everything in working order, and what to do about what is not.
+
+The owner of the data directory looks at the storage (`engine/diagnosis.py`); here is what only a
+client can see: files, ports, and whether the public URL leads to us.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import typer
+from rich.text import Text
+
+from rememberd.cli import listeners, options, output
+from rememberd.cli.options import AsJson, Data
+from rememberd.cli.outside import Check, check, look_at
+from rememberd.cli.owner import Owner, ask_owner
+from rememberd.errors import AddressUnavailable, InvalidInput, RememberdError
+from rememberd.settings import Settings, find_config_file
+
+_COLOURS = {"ok": "green", "warning": "yellow", "failed": "bold red", "skipped": "dim"}
+
+
+def doctor(context: typer.Context, as_json: AsJson = False, data: Data = None) -> None:
+    """Check everything, with a real round trip in a vault made for it and erased after it.
+
+    Ends with code 1 when a check failed.
+
+    Example: rememberd doctor
+    """
+    settings = options.load(context, data)
+    checks = [_config_file(), *_examine(settings)]
+    if as_json:
+        output.document({"checks": checks})
+    else:
+        for one in checks:
+            _show(one)
+    if any(one["outcome"] == "failed" for one in checks):
+        raise typer.Exit(1)
+
+
+def _config_file() -> Check:
+    file = find_config_file(os.environ)
+    return check("config file", "ok", str(file) if file else "none; defaults and environment")
+
+
+def _examine(settings: Settings) -> list[Check]:
+    async def ask(owner: Owner) -> list[Check]:
+        facts = await owner.get("/owner")
+        found = (await owner.post("/diagnosis", {}, repeatable=True))["checks"]
+        if facts["role"] != "server":
+            return [*found, *_without_server(settings)]
+        return [*found, _server(facts), *await look_at(facts["public_url"])]
+
+    try:
+        return ask_owner(settings, ask)
+    except RememberdError as error:
+        return [check("data directory", "failed", error.message)]
+
+
+def _server(facts: dict[str, Any]) -> Check:
+    return check("server", "ok", f"process {facts['pid']}, version {facts['version']}")
+
+
+def _without_server(settings: Settings) -> list[Check]:
+    return [
+        check("server", "skipped", "None runs on this data directory."),
+        _port(settings),
+        check("public url", "skipped", "Not reached: no server runs."),
+    ]
+
+
+def _port(settings: Settings) -> Check:
+    try:
+        for listener in listeners.tcp(settings.host, settings.port):
+            listener.close()
+    except (AddressUnavailable, InvalidInput) as error:
+        return check("port", "failed", error.message, "The settings are host and port.")
+    return check("port", "ok", f"{settings.port} is free.")
+
+
+def _show(one: Check) -> None:
+    mark = Text(f"{one['outcome']:<9}", _COLOURS[one["outcome"]])
+    output.result(Text.assemble(mark, f"{one['name']:<16}", (one["detail"], "")))
+    if one["advice"]:
+        output.result(Text(" " * 25 + one["advice"], "dim"))
