@@ -70,13 +70,8 @@ class Grants:
 
     # -- from consent to code ----------------------------------------------------------------------
 
-    async def approve(self, approved: Approved) -> str:
-        """Make the grant and a code for it, good for a minute and one use."""
-        code = tokens.mint("mac_")
-        await self._store.control.write(lambda tx: self._approve(tx, approved, code))
-        return code
-
-    def _approve(self, tx: Transaction, approved: Approved, code: str) -> None:
+    def approve(self, tx: Transaction, approved: Approved, code: str) -> None:
+        """Make the grant, and `code` for it, good for a minute and one use."""
         now = self._clock.now()
         grant = Grant(
             id=self._clock.new_id("gnt"),

@@ -1,0 +1,180 @@
+"""Requests on their way through the consent page: kept for one browser, answered once.
+
+Answering twice gives the same answer, since people click twice; another browser's request is not
+found at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from rememberd.auth import roles, tokens
+from rememberd.auth.clients import Clients
+from rememberd.auth.grants import Approved, Grants
+from rememberd.auth.requests import AuthorizationRequest, denied, with_code
+from rememberd.auth.sessions import Browser
+from rememberd.clock import Clock
+from rememberd.errors import Denied, InvalidInput, NotFound
+from rememberd.model import Account, Client, Role, Vault
+from rememberd.store import accounts, oauth
+from rememberd.store.accounts import Reachable
+from rememberd.store.oauth import StoredRequest
+from rememberd.store.store import Store
+from rememberd.store.transaction import Transaction
+
+LIFE = timedelta(minutes=15)
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """What the consent page shows."""
+
+    id: str
+    request: AuthorizationRequest
+    client: Client
+    answer: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A vault that the person may pick, and how far their role reaches in it."""
+
+    vault: Vault
+    organization: str
+    project: str | None
+    role: Role
+
+
+class Consents:
+    def __init__(
+        self, store: Store, clock: Clock, clients: Clients, grants: Grants, issuer: str
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._clients = clients
+        self._grants = grants
+        self._issuer = issuer
+
+    async def begin(self, browser: Browser, request: AuthorizationRequest) -> str:
+        """Keep a checked request for this browser; returns its id."""
+        now = self._clock.now()
+        stored = StoredRequest(
+            self._clock.new_id("arq"),
+            browser.session.digest,
+            request.to_dict(),
+            now,
+            now + LIFE,
+            None,
+        )
+        await self._store.control.write(lambda tx: oauth.add_request(tx, stored))
+        return stored.id
+
+    async def pending(self, browser: Browser, request_id: str) -> Pending:
+        """Raises NotFound for another browser's request, an unknown or an old one."""
+        stored = await self._store.control.read(lambda tx: oauth.request(tx, request_id))
+        now = self._clock.now()
+        if (
+            stored is None
+            or stored.session_digest != browser.session.digest
+            or stored.expires_at <= now
+        ):
+            raise NotFound("This request has expired. Start again in the app you came from.")
+        request = AuthorizationRequest.from_dict(stored.request)
+        client = await self._clients.resolve(request.client_id, "")
+        return Pending(stored.id, request, client, stored.answer)
+
+    async def choices(self, account: Account) -> list[Choice]:
+        """The vaults that this account may connect an app to."""
+        return await choices(self._store, account)
+
+    async def approve(
+        self,
+        browser: Browser,
+        account: Account,
+        request_id: str,
+        vault_id: str,
+        scopes: frozenset[str],
+    ) -> str:
+        """Make the grant; returns where to send the browser.
+
+        Raises NotFound for a vault that is not this account's, InvalidInput without any scope,
+        Denied when its role allows none of them.
+        """
+        pending = await self.pending(browser, request_id)
+        if pending.answer is not None:
+            return pending.answer
+        if not scopes:
+            raise InvalidInput("Tick at least one thing that the app may do.", field="scopes")
+        choice = _pick(await self.choices(account), vault_id)
+        granted = scopes & roles.scopes_of(choice.role)
+        if not granted:
+            raise Denied(f"As {choice.role} of this vault you cannot grant that.")
+        request = pending.request
+        approved = Approved(
+            account.id,
+            pending.client,
+            vault_id,
+            request.resource,
+            granted,
+            request.redirect_uri,
+            request.redirect_in_request,
+            request.challenge,
+            pending.client.metadata.get("digest"),
+        )
+        code = tokens.mint("mac_")
+        answer = with_code(request, code, self._issuer)
+
+        def settle(tx: Transaction) -> str:
+            if tx.run("answer_request", id=request_id, answer=answer):
+                self._grants.approve(tx, approved, code)
+            return _answer_of(tx, request_id)
+
+        return await self._store.control.write(settle)
+
+    async def deny(self, browser: Browser, request_id: str) -> str:
+        """Returns where to send the browser with the refusal."""
+        pending = await self.pending(browser, request_id)
+        if pending.answer is not None:
+            return pending.answer
+        answer = denied(pending.request, self._issuer)
+
+        def settle(tx: Transaction) -> str:
+            tx.run("answer_request", id=request_id, answer=answer)
+            return _answer_of(tx, request_id)
+
+        return await self._store.control.write(settle)
+
+
+def _answer_of(tx: Transaction, request_id: str) -> str:
+    """Of two clicks at once the first one's answer counts for both. Raises NotFound."""
+    stored = oauth.request(tx, request_id)
+    if stored is None or stored.answer is None:
+        raise NotFound("This request has expired. Start again in the app you came from.")
+    return stored.answer
+
+
+async def choices(store: Store, account: Account) -> list[Choice]:
+    """Every vault this account has a role in."""
+    found = await store.control.read(lambda tx: accounts.reachable_vaults(tx, account.id))
+    return [choice for reachable in found if (choice := _choice(reachable))]
+
+
+def _choice(reachable: Reachable) -> Choice | None:
+    role = roles.role_in_vault(
+        reachable.vault.kind,
+        is_own=reachable.is_own,
+        organization_role=reachable.organization_role,
+        project_role=reachable.project_role,
+    )
+    if role is None:
+        return None
+    return Choice(reachable.vault, reachable.organization, reachable.project, role)
+
+
+def _pick(offered: Sequence[Choice], vault_id: str) -> Choice:
+    for choice in offered:
+        if choice.vault.id == vault_id:
+            return choice
+    raise NotFound("There is no such vault. Pick one from the list.")
