@@ -9,15 +9,17 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rememberd.http.problems import Refused, internal, problem
 
 logger = logging.getLogger(__name__)
+
+RawHeaders = Sequence[tuple[bytes, bytes]]
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -45,7 +47,7 @@ class RequestLog:
                 data["status"] = message["status"]
             await send(message)
 
-        await self.app(scope, receive, with_headers(noted, {"X-Request-Id": request_id}))
+        await self.app(scope, receive, with_headers(noted, raw({"X-Request-Id": request_id})))
         data["ms"] = round((time.perf_counter() - began) * 1000, 1)
         logger.info("request", extra={"data": data})
 
@@ -82,7 +84,7 @@ class SecurityHeaders:
 
     def __init__(self, app: ASGIApp, *, https: bool) -> None:
         self.app = app
-        self.headers = {
+        headers = {
             "Cache-Control": "no-store",
             "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
             "Referrer-Policy": "no-referrer",
@@ -90,7 +92,8 @@ class SecurityHeaders:
             "X-Frame-Options": "DENY",
         }
         if https:
-            self.headers["Strict-Transport-Security"] = "max-age=31536000"
+            headers["Strict-Transport-Security"] = "max-age=31536000"
+        self.headers = raw(headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self.app(scope, receive, with_headers(send, self.headers))
@@ -130,14 +133,19 @@ class BodyLimit:
         await self.app(scope, counted, send)
 
 
-def with_headers(send: Send, headers: Mapping[str, str]) -> Send:
+def raw(headers: Mapping[str, str]) -> RawHeaders:
+    """As ASGI wants them: names in lower case, bytes."""
+    return [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
+
+
+def with_headers(send: Send, headers: RawHeaders) -> Send:
     """Add headers to an answer where it does not have them."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            answer = MutableHeaders(scope=message)
-            for name, value in headers.items():
-                answer.setdefault(name, value)
+            present = {name for name, _ in message["headers"]}
+            missing = [pair for pair in headers if pair[0] not in present]
+            message["headers"] = [*message["headers"], *missing]
         await send(message)
 
     return sending

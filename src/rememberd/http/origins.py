@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rememberd.http.middleware import with_headers
+from rememberd.http.middleware import raw, with_headers
 from rememberd.http.problems import problem
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -62,21 +62,26 @@ class CrossOrigin:
         if origin is not None and not self._allowed(origin):
             text = "This web origin may not call here. See the setting allowed_origins."
             return await problem(403, "origin_not_allowed", text)(scope, receive, send)
-        headers = {"Vary": "Origin"}
-        if origin is not None:
-            headers["Access-Control-Allow-Origin"] = origin
-            headers["Access-Control-Expose-Headers"] = (
-                "WWW-Authenticate, MCP-Protocol-Version, Retry-After, X-Request-Id"
-            )
+        headers = {"Vary": "Origin"} if origin is None else _readable_by(origin)
         if scope["method"] == "OPTIONS":
             answer = Response(status_code=204, headers=headers | self.preflight)
             return await answer(scope, receive, send)
-        await self.app(scope, receive, with_headers(send, headers))
+        await self.app(scope, receive, with_headers(send, raw(headers)))
 
     def _allowed(self, origin: str) -> bool:
         if origin in self.origins:
             return True
         return origin.startswith(("http://", "https://")) and _hostname(origin) in _LOOPBACK
+
+
+def _readable_by(origin: str) -> dict[str, str]:
+    """Headers with which a browser lets that origin's page read an answer, the challenge too."""
+    return {
+        "Vary": "Origin",
+        "Access-Control-Allow-Origin": origin,
+        "Access-Control-Expose-Headers": "WWW-Authenticate, MCP-Protocol-Version, Retry-After, "
+        "X-Request-Id",
+    }
 
 
 def _hostname(url: str) -> str | None:
