@@ -31,9 +31,7 @@ class Access:
             return await self._keys.verify(token)
         digest, now = tokens.digest(token), self._clock.now()
         # A look-up by primary key takes microseconds, less than handing it to a thread would.
-        match = self._store.control.read_here(
-            lambda tx: oauth.match_access_token(tx, digest, now)
-        )
+        match = self._store.control.read_here(lambda tx: oauth.match_access_token(tx, digest, now))
         if match is None or not match.is_live or match.resource != resource:
             return None
         principal = _principal(match)

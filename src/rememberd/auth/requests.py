@@ -57,8 +57,9 @@ class SentBack:
 
 
 def single(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Parameters by name. Raises OAuthError for one sent twice (RFC 6749 §3.1); an empty one counts
-    as left out.
+    """Parameters by name; an empty one counts as left out (RFC 6749 §3.1).
+
+    Raises OAuthError for one sent twice.
     """
     found: dict[str, str] = {}
     seen: set[str] = set()
@@ -95,8 +96,11 @@ def check(
     if state is not None and len(state) > LONGEST_STATE:
         return SentBack(redirect_uri, None, "invalid_request", "state is too long")
     if params.get("response_type") != "code":
-        error: Code = "unsupported_response_type" if "response_type" in params else "invalid_request"
-        return refuse(error, "response_type must be code")
+        named = "response_type" in params
+        return refuse(
+            "unsupported_response_type" if named else "invalid_request",
+            "response_type must be code",
+        )
     if params.get("response_mode", "query") != "query":
         return refuse("invalid_request", "response_mode must be query")
     challenge = params.get("code_challenge")
@@ -121,8 +125,8 @@ def check(
 def asked_scopes(scope: str | None) -> frozenset[str]:
     """Known scopes that are asked for; reading alone by default.
 
-    Unknown ones and offline_access are passed over: the consent page decides, and the token response
-    says what was granted (RFC 6749 §3.3).
+    Unknown ones and offline_access are passed over: the consent page decides, and the token
+    response says what was granted (RFC 6749 §3.3).
     """
     known = frozenset((scope or "").split()) & frozenset(SCOPES)
     return known or frozenset({READ})

@@ -1,7 +1,7 @@
 """`/authorize`: check the request, keep it for this browser, and send the browser to consent.
 
-A client that is a URL is looked up only for a person who has signed in (no stranger makes us fetch),
-and nothing is ever approved without the page being shown.
+A client that is a URL is looked up only for a person who has signed in (no stranger makes us
+fetch), and nothing is ever approved without the page being shown.
 """
 
 from __future__ import annotations

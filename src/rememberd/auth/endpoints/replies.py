@@ -45,7 +45,7 @@ def reply(body: Mapping[str, Any], status: int = 200) -> JSONResponse:
 
 
 def refusal(error: OAuthError, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    """RFC 6749 §5.2: 401 for a client that did not prove itself, 503 for what may pass, else 400."""
+    """RFC 6749 §5.2: 401 for a client that did not prove itself, 503 for what may pass or 400."""
     status = {"invalid_client": 401, "temporarily_unavailable": 503}.get(error.error, 400)
     body = {"error": error.error, "error_description": error.description}
     return JSONResponse(body, status, headers={**NO_STORE, **(headers or {})})
