@@ -16,7 +16,7 @@ from rememberd.settings import Settings
 
 Data = Annotated[
     Path | None,
-    typer.Option("--data", help="Data directory.", show_default=False, rich_help_panel="Place"),
+    typer.Option("--data", help="Data directory.", show_default=False),
 ]
 VaultName = Annotated[
     str | None,

@@ -15,6 +15,7 @@ import typer
 
 from rememberd.cli import options
 from rememberd.cli.calls import READING
+from rememberd.cli.exits import INTERRUPTED
 from rememberd.cli.options import Data, VaultName
 from rememberd.cli.owner import Owner, ask_owner
 from rememberd.errors import RememberdError
@@ -44,7 +45,11 @@ def stdio(context: typer.Context, vault: VaultName = None, data: Data = None) ->
         except BrokenPipeError:
             return  # the client is gone
 
-    ask_owner(settings, serve, role="stdio")
+    try:
+        ask_owner(settings, serve, role="stdio")
+    except KeyboardInterrupt:
+        # All is closed, but a thread still reads standard input; Python would wait for its end.
+        os._exit(INTERRUPTED)
 
 
 class Pipe:

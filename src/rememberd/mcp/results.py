@@ -17,6 +17,7 @@ from rememberd.mcp.envelope import JsonObject, encode
 from rememberd.mcp.era import Era
 
 CHALLENGE_META_KEY = "mcp/www_authenticate"
+CODE_META_KEY = "rememberd/code"
 _MODERN_ONLY = ("resultType", "ttlMs", "cacheScope")
 
 
@@ -31,15 +32,17 @@ def success(output: BaseModel) -> JsonObject:
 
 
 def failure(error: RememberdError, resource_metadata: str) -> JsonObject:
-    """`isError` with plain text, and for a missing scope the challenge that asks for it."""
+    """`isError` with plain text, the error's code for programs, and for a missing scope the
+    challenge that asks for it.
+    """
     message = error.message
     if isinstance(error, UpstreamBusy) and error.retry_after is not None:
         message += f" Wait {error.retry_after:g} seconds before trying again."
-    result = CallToolResult(content=[TextContent(type="text", text=message)], is_error=True)
+    meta: JsonObject = {CODE_META_KEY: error.code}
     if isinstance(error, ScopeMissing):
-        header = step_up(resource_metadata, error.needed, error.granted)
-        result.meta = {CHALLENGE_META_KEY: [header]}
-    return dump(result)
+        meta[CHALLENGE_META_KEY] = [step_up(resource_metadata, error.needed, error.granted)]
+    text = TextContent(type="text", text=message)
+    return dump(CallToolResult(content=[text], is_error=True, _meta=meta))
 
 
 def contents(uri: str, mime_type: str, body: str | bytes) -> JsonObject:
