@@ -20,6 +20,8 @@ from rememberd.errors import InvalidInput
 
 _PLACE, _SHOWN = "t1.", "r1."
 _NUMBERS = struct.Struct(">qqq")
+_MOST_BYTES = 4_000_000  # of numbers in one cursor: about one for each memory that was shown
+_WIDEST = 63  # bits of a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,8 @@ def write_place(place: Place) -> str:
 def read_place(cursor: str) -> Place:
     """Raises InvalidInput for a damaged cursor, or one of a ranked search."""
     body = _unwrap(_PLACE, cursor, "This cursor belongs to a search with a query: send the query.")
-    since, at, seq = _unpack(body)
-    return Place(from_micros(since), at, seq)
+    since, at, seq = _NUMBERS.unpack_from(body)
+    return Place(_moment(since), at, seq)
 
 
 def write_shown(shown: Shown, query: str) -> str:
@@ -64,11 +66,10 @@ def write_shown(shown: Shown, query: str) -> str:
 def read_shown(cursor: str, query: str) -> Shown:
     """Raises InvalidInput for a damaged cursor, one of another query, or one in time order."""
     body = _unwrap(_SHOWN, cursor, "This cursor belongs to a search without a query: leave it out.")
-    since, newest, of_query = _unpack(body)
+    since, newest, of_query = _NUMBERS.unpack_from(body)
     if of_query != _of_query(query):
         raise InvalidInput("from: this cursor belongs to another query.", field="from")
-    seqs = _sums(zlib.decompress(body[_NUMBERS.size :]))
-    return Shown(from_micros(since), newest, frozenset(seqs))
+    return Shown(_moment(since), newest, frozenset(_sums(_inflate(body[_NUMBERS.size :]))))
 
 
 def _of_query(query: str) -> int:
@@ -90,16 +91,36 @@ def _unwrap(kind: str, cursor: str, otherwise: str) -> bytes:
         checked = b""
     body, check = checked[:-4], checked[-4:]
     if len(body) < _NUMBERS.size or zlib.crc32(body).to_bytes(4, "big") != check:
-        raise InvalidInput(
-            "from: this cursor is damaged. Repeat next_from exactly, or start again with a date.",
-            field="from",
-        )
+        raise _damaged()
     return body
 
 
-def _unpack(body: bytes) -> tuple[int, int, int]:
-    since, second, third = _NUMBERS.unpack_from(body)
-    return since, second, third
+def _damaged() -> InvalidInput:
+    return InvalidInput(
+        "from: this cursor is damaged. Repeat next_from exactly, or start again with a date.",
+        field="from",
+    )
+
+
+# Anybody can make up a cursor with a correct checksum, so its parts are not trusted either.
+
+
+def _moment(micros: int) -> datetime:
+    try:
+        return from_micros(micros)
+    except OverflowError:
+        raise _damaged() from None
+
+
+def _inflate(data: bytes) -> bytes:
+    unpacker = zlib.decompressobj()
+    try:
+        numbers = unpacker.decompress(data, _MOST_BYTES)
+    except zlib.error:
+        raise _damaged() from None
+    if not unpacker.eof:
+        raise _damaged()
+    return numbers
 
 
 def _gaps(numbers: Iterable[int]) -> bytes:
@@ -121,6 +142,8 @@ def _sums(data: bytes) -> list[int]:
     for byte in data:
         gap |= (byte & 127) << shift
         shift += 7
+        if shift > _WIDEST:
+            raise _damaged()
         if byte < 128:
             last += gap
             numbers.append(last)

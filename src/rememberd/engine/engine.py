@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from rememberd.clock import Clock
 from rememberd.engine.meaning import Meaning
-from rememberd.model import Mode, Principal
+from rememberd.model import READ, Mode, Principal
 from rememberd.store.store import Store, VaultHandle
 
 LEASE = timedelta(minutes=15)
@@ -38,5 +38,5 @@ class Engine:
     public_url: str
 
     def open(self, principal: Principal, mode: Mode) -> AbstractAsyncContextManager[VaultHandle]:
-        """The caller's own vault, and no other, in one mode."""
-        return self.store.vault(principal.vault_id, mode)
+        """The caller's own vault, and no other; read-only for a principal who may only read."""
+        return self.store.vault(principal.vault_id, mode if principal.scopes - {READ} else "ro")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rememberd.engine.engine import Engine
 from rememberd.engine.reflection import consolidation_available
+from rememberd.errors import EmbedderUnavailable
 from rememberd.inference.embed import Embedder
 from rememberd.model import Filters, Memory, Principal
 from rememberd.store import analysis, memories, search, vectors
@@ -98,7 +99,10 @@ async def ask(
 async def _asked(query: str, embedder: Embedder | None) -> Asked:
     if embedder is None:
         return Asked(query)
-    [vector] = await embedder.embed([query], "query")
+    try:
+        [vector] = await embedder.embed([query], "query")
+    except EmbedderUnavailable:
+        return Asked(query)  # words go on
     return Asked(query, embedder, vector)
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, TypeVar
 
-import anyio.to_thread
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -149,10 +148,8 @@ class LocalInterface:
 
     async def export_keys(self, request: Request) -> JSONResponse:
         body = await _read(request, Passphrase)
-        keyring = self._engine.store.keyring
-        return JSONResponse(
-            {"text": await anyio.to_thread.run_sync(keyring.export, body.passphrase)}
-        )
+        text = await lifecycle.export_keys(self._engine.store, body.passphrase)
+        return JSONResponse({"text": text})
 
     async def import_keys(self, request: Request) -> JSONResponse:
         body = await _read(request, KeyImport)

@@ -115,10 +115,7 @@ def add_vault(
 
 def vault(tx: Transaction, vault_id: str) -> Vault:
     """Raises NotFound."""
-    row = tx.one("vault", id=vault_id)
-    if row is None:
-        raise NotFound("There is no such vault.")
-    return _vault(row)
+    return with_pending(tx, vault_id).vault
 
 
 def vault_named(tx: Transaction, organization_id: str, name: str) -> Vault:
@@ -126,14 +123,14 @@ def vault_named(tx: Transaction, organization_id: str, name: str) -> Vault:
     row = tx.one("vault_by_name", organization_id=organization_id, name=name)
     if row is None:
         raise NotFound(f"There is no vault named {name!r}. See `rememberd vault list`.")
-    return _vault(row)
+    return vault_from_row(row)
 
 
 def vaults(tx: Transaction) -> list[Vault]:
-    return [_vault(row) for row in tx.all("vaults")]
+    return [vault_from_row(row) for row in tx.all("vaults")]
 
 
-def _vault(row: Row) -> Vault:
+def vault_from_row(row: Row) -> Vault:
     erased = row["erased_at"]
     return Vault(
         id=row["id"],
@@ -158,10 +155,19 @@ class Unfinished:
 
 
 def unfinished(tx: Transaction) -> list[Unfinished]:
-    return [
-        Unfinished(_vault(row), json.loads(row["pending"]) if row["pending"] else None)
-        for row in tx.all("unfinished_vaults")
-    ]
+    return [_unfinished(row) for row in tx.all("unfinished_vaults")]
+
+
+def with_pending(tx: Transaction, vault_id: str) -> Unfinished:
+    """One vault and what is noted for it, if anything. Raises NotFound."""
+    row = tx.one("vault", id=vault_id)
+    if row is None:
+        raise NotFound("There is no such vault.")
+    return _unfinished(row)
+
+
+def _unfinished(row: Row) -> Unfinished:
+    return Unfinished(vault_from_row(row), json.loads(row["pending"]) if row["pending"] else None)
 
 
 def dirty_vaults(tx: Transaction) -> list[str]:

@@ -15,11 +15,12 @@ from typing import TypeVar
 
 import apsw
 
-from rememberd.errors import DatabaseMissing, ForeignDatabase, StorageError
+from rememberd.errors import ForeignDatabase, StorageError
 from rememberd.model import Mode
 from rememberd.store import queries, sqlite
 from rememberd.store.gate import Gate
 from rememberd.store.migrate import migrate
+from rememberd.store.place import sync_folder
 from rememberd.store.transaction import Transaction
 from rememberd.store.writer import Job, Writer, wait
 
@@ -51,38 +52,43 @@ class Database:
 
     # -- opening and closing ---------------------------------------------------------------------
 
-    def create(self, identity: str | None = None) -> None:
-        """Make a new file. Raises StorageError when one exists. Blocks; runs on any thread."""
+    def create(self, identity: str) -> None:
+        """Make a new file that says whose it is. Blocks; runs on any thread.
+
+        The file takes its name when it is whole, so a crash leaves none that cannot be opened.
+        Raises StorageError when it exists.
+        """
         if self.path.exists():
             raise StorageError(f"{self.path.name} exists already; it was left alone.")
+        part = self.path.with_suffix(".part")
+        for left_over in part.parent.glob(f"{part.name}*"):
+            left_over.unlink()
         with sqlite.translated():
-            connection = sqlite.connect(self.path, self._key, "rw", create=True)
+            connection = sqlite.connect(part, self._key, "rw", create=True)
             try:
                 connection.pragma("application_id", sqlite.APPLICATION_ID)
                 connection.pragma("journal_mode", "wal")
                 migrate(connection, self._book)
-                if identity:
-                    connection.execute("INSERT INTO meta VALUES ('identity', ?)", (identity,))
+                connection.execute("INSERT INTO meta VALUES ('identity', ?)", (identity,))
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
             finally:
                 connection.close()
+        part.rename(self.path)
+        sync_folder(self.path.parent)
 
-    def open(self, identity: str | None = None) -> None:
+    def open(self, identity: str) -> None:
         """Check the file and bring its schema up to date. Blocks; runs on any thread, once.
 
         Raises one error each for a missing, truncated, foreign or corrupt file, a wrong key and a
         newer schema.
         """
-        if not self.path.exists():
-            raise DatabaseMissing(f"{self.path.name} does not exist. Restore it from a backup.")
         with sqlite.translated():
+            sqlite.check(self.path, self._key)
             connection = sqlite.connect(self.path, self._key, "rw")
             try:
-                sqlite.check(self.path, connection, self._key)
                 connection.pragma("journal_mode", "wal")
+                self._check_identity(connection, identity)
                 migrate(connection, self._book)
-                if identity is not None:
-                    self._check_identity(connection, identity)
             except BaseException:
                 connection.close()
                 raise
@@ -91,7 +97,7 @@ class Database:
     def _check_identity(self, connection: apsw.Connection, identity: str) -> None:
         row = connection.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
         if row is None or row[0] != identity:
-            raise ForeignDatabase(f"{self.path.name} holds another vault than its name says.")
+            raise ForeignDatabase(f"{self.path.name} holds something else than its name says.")
 
     def close(self) -> None:
         """Wait for readers and close every connection. Runs on the writer thread."""

@@ -8,24 +8,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import hmac
 import json
 import os
 import stat
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from rememberd.clock import Clock, from_micros, isoformat, to_micros
-from rememberd.errors import InvalidInput, MasterKeyProblem, WrongKey
+from rememberd.errors import DatabaseMissing, InvalidInput, MasterKeyProblem, WrongKey
 from rememberd.store.database import Database
 from rememberd.store.place import sync_folder
 from rememberd.store.transaction import Transaction
-from rememberd.store.writer import Writer
 
 _CHECK = b"rememberd master key check"
 _NONCE = 12
@@ -84,33 +81,54 @@ class ExportState:
     keys_not_exported: int
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class ExportedKey:
+    """One key as an export held it, in clear."""
+
+    vault_id: str
+    version: int
+    key: bytes
+
+
 class Keyring:
     """All methods block for a moment and may be called from any thread but keyring's own writer."""
 
     def __init__(self, database: Database, master: bytes, clock: Clock) -> None:
         self._database = database
+        self._master = master
         self._cipher = ChaCha20Poly1305(master)
         self._clock = clock
 
     @classmethod
     def open(
         cls,
-        path: Path,
+        database: Database,
         master_setting: str | None,
         master_file: Path,
         clock: Clock,
-        writer: Writer,
-        readers: ThreadPoolExecutor,
+        *,
+        may_create: bool,
     ) -> Keyring:
-        """Open or, at first start, make the key store. Raises MasterKeyProblem, StorageError."""
-        fresh = not path.exists()
-        database = Database(path, "keys", None, writer, readers)
+        """Open the key store, or begin one where that loses nothing (`may_create`).
+
+        Raises MasterKeyProblem, StorageError.
+        """
+        fresh = not database.path.exists()
+        if fresh and not may_create:
+            raise DatabaseMissing(
+                f"{database.path} is missing, but vaults are here. Put it back, or take in an "
+                "export with `rememberd keys import FILE`, which begins a new one."
+            )
         master = load_master_key(master_setting, master_file, may_create=fresh)
         if fresh:
-            database.create()
-        database.open()
+            database.create("keys")
+        database.open("keys")
         ring = cls(database, master, clock)
-        ring._check_master()
+        try:
+            ring._check_master()
+        except BaseException:
+            database.close()
+            raise
         return ring
 
     def _check_master(self) -> None:
@@ -130,6 +148,10 @@ class Keyring:
 
     async def close(self) -> None:
         await self._database.alone(Database.close)
+
+    def derive(self, purpose: str) -> bytes:
+        """A 32-byte key for one purpose, never stored: from the master key by HMAC-SHA256."""
+        return hmac.digest(self._master, f"derive 1\n{purpose}".encode(), "sha256")
 
     # -- keys of vaults ----------------------------------------------------------------------------
 
@@ -229,19 +251,12 @@ class Keyring:
         ]
         self._database.submit(lambda tx: tx.many("record_export", held)).result()
 
-    def import_(self, text: str, passphrase: str, wanted: Callable[[str, int], bool]) -> int:
-        """Take in the keys of an export that are not here yet; returns how many were added.
-
-        `wanted(vault_id, version)` keeps out keys that an erasure destroyed on purpose.
-        Raises InvalidInput for a file that is not an export or a passphrase that is not its own.
-        """
-        added = 0
-        for entry in _open_export(text, passphrase):
-            vault_id, version = str(entry["vault_id"]), int(entry["version"])
-            if wanted(vault_id, version) and self.get(vault_id, version) is None:
-                self._put(vault_id, version, bytes.fromhex(str(entry["key"])))
-                added += 1
-        return added
+    def put_back(self, exported: ExportedKey) -> bool:
+        """Take in one key of an export; False when that key is here already."""
+        if self.get(exported.vault_id, exported.version) is not None:
+            return False
+        self._put(exported.vault_id, exported.version, exported.key)
+        return True
 
     # -- sealing -----------------------------------------------------------------------------------
 
@@ -273,7 +288,11 @@ def _passphrase_cipher(passphrase: str, salt: bytes) -> ChaCha20Poly1305:
     return ChaCha20Poly1305(key)
 
 
-def _open_export(text: str, passphrase: str) -> list[dict[str, Any]]:
+def open_export(text: str, passphrase: str) -> list[ExportedKey]:
+    """The keys that an export holds. Takes a second and 128 MiB, on purpose.
+
+    Raises InvalidInput for a file that is not an export or a passphrase that is not its own.
+    """
     try:
         body = json.loads(text)
         if body["kind"] != _EXPORT_KIND or body["kdf"]["name"] != "scrypt":
@@ -287,4 +306,7 @@ def _open_export(text: str, passphrase: str) -> list[dict[str, Any]]:
         ) from None
     except (ValueError, KeyError, TypeError):
         raise InvalidInput("This is not a rememberd key export.", field="file") from None
-    return json.loads(opened)
+    return [
+        ExportedKey(entry["vault_id"], entry["version"], bytes.fromhex(entry["key"]))
+        for entry in json.loads(opened)
+    ]

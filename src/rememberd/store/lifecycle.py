@@ -8,18 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass
+import logging
+from collections.abc import Coroutine
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rememberd.clock import to_micros
-from rememberd.errors import StorageError, VaultUnavailable
+from rememberd.errors import NotFound, StorageError
 from rememberd.model import Certificate, Vault, VaultKind, VaultStatus
 from rememberd.store import control, ledger, vectors
+from rememberd.store.control import Unfinished
 from rememberd.store.database import Database
+from rememberd.store.keyring import ExportedKey, open_export
 from rememberd.store.place import sync_folder
 from rememberd.store.store import Store
 from rememberd.store.transaction import Row, Transaction
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
 
 
 async def create(
@@ -36,27 +44,41 @@ async def create(
         home = organization_id or control.local_organization(tx, store.clock).id
         return control.add_vault(tx, home, name, kind, store.clock, project_id)
 
-    vault = await store.control.write(enter)
-    await _finish_creation(store, vault)
-    return await store.control.read(lambda tx: control.vault(tx, vault.id))
+    async def make() -> Vault:
+        vault = await store.control.write(enter)
+        async with store.alone(vault.id):
+            try:
+                await _finish_creation(store, vault)
+            except BaseException:
+                await _take_back(store, vault)
+                raise
+        return await store.control.read(lambda tx: control.vault(tx, vault.id))
+
+    return await _uncut(make())
+
+
+async def _uncut(step: Coroutine[Any, Any, T]) -> T:
+    """Run a step to its end, also when whoever asked for it goes away."""
+    return await asyncio.shield(step)
 
 
 async def _finish_creation(store: Store, vault: Vault) -> None:
     await _discard(store, vault.id, vault.generation)
     await asyncio.to_thread(_make_file, store, vault.id, vault.generation)
-    await store.control.write(lambda tx: tx.run("set_status", id=vault.id, status="ready"))
+    if await store.control.write(lambda tx: tx.run("make_ready", id=vault.id)) == 0:
+        raise NotFound("There is no such vault.")  # erased before it was finished
+
+
+async def _take_back(store: Store, vault: Vault) -> None:
+    """The vault could not be made: let go of its name."""
+    await _discard(store, vault.id, vault.generation)
+    await store.control.write(lambda tx: tx.run("remove_unmade_vault", id=vault.id))
 
 
 def _make_file(store: Store, vault_id: str, generation: int) -> Database:
-    """A new key and an empty file under its final name, both durable."""
-    key = store.keyring.create(vault_id, generation)
-    database = store.file(vault_id, generation, key)
-    final = database.path
-    database.path = final.with_suffix(".part")
+    """A new key, then an empty file that it opens; both durable."""
+    database = store.file(vault_id, generation, store.keyring.create(vault_id, generation))
     database.create(vault_id)
-    database.path.rename(final)
-    database.path = final
-    sync_folder(final.parent)
     return database
 
 
@@ -78,18 +100,21 @@ async def forget_all(store: Store, vault_id: str, actor: str) -> Certificate:
 
     Until control names the new file, a crash or error leaves everything as it was.
     """
+    return await _uncut(_forget_all(store, vault_id, actor))
+
+
+async def _forget_all(store: Store, vault_id: str, actor: str) -> Certificate:
     async with store.alone(vault_id):
         vault = await store.control.read(lambda tx: control.vault(tx, vault_id))
         before = await (await store.open_alone(vault_id)).read(_contents)
-        fresh = vault.generation + 1
-        await _note(store, vault_id, {"step": "forget", "generation": fresh})
-        try:
-            certificate = await _replace(store, vault, fresh, before, actor)
-        except BaseException:
-            await asyncio.shield(_abandon(store, vault_id, fresh))
-            raise
-        await store.close_alone(vault_id)
-        await _retire(store, vault_id, vault.generation)
+        await _note(store, vault_id, {"step": "forget"})
+        async with store.key_changes:
+            try:
+                certificate = _naming_exports(store, await _replace(store, vault, before, actor))
+                await store.control.write(lambda tx: _enter_forgotten(tx, certificate, actor))
+            finally:
+                await store.close_alone(vault_id)
+                await _keep_current(store, vault_id)
     return certificate
 
 
@@ -102,12 +127,11 @@ def _contents(tx: Transaction) -> Contents:
     )
 
 
-async def _replace(
-    store: Store, vault: Vault, fresh: int, before: Contents, actor: str
-) -> Certificate:
-    """Fill a new file with the ledger alone and let control name it: the point of no return."""
+async def _replace(store: Store, vault: Vault, before: Contents, actor: str) -> Certificate:
+    """Fill the file of the next generation with the ledger alone. Control does not name it yet."""
     certificate_id = store.clock.new_id("crt")
     now = store.clock.now()
+    fresh = vault.generation + 1
     await _discard(store, vault.id, fresh)
     database = await asyncio.to_thread(_make_file, store, vault.id, fresh)
     await asyncio.to_thread(database.open, vault.id)
@@ -129,7 +153,7 @@ async def _replace(
         after, head = await database.write(carry_over)
     finally:
         await database.alone(Database.close)
-    certificate = Certificate(
+    return Certificate(
         id=certificate_id,
         vault_id=vault.id,
         kind="forget_all",
@@ -139,18 +163,21 @@ async def _replace(
         memories_after=after.memories,
         mirror_after=after.mirror,
         key_versions_destroyed=(vault.generation,),
-        exported_key_versions=_exported(store, vault.id, (vault.generation,)),
+        exported_key_versions=(),
         audit_head=head,
     )
-    await store.control.write(lambda tx: _enter_forgotten(tx, vault, fresh, certificate, actor))
-    return certificate
 
 
-def _enter_forgotten(
-    tx: Transaction, vault: Vault, fresh: int, certificate: Certificate, actor: str
-) -> None:
-    pending = json.dumps({"step": "retire", "generation": vault.generation})
-    tx.run("set_generation", id=vault.id, generation=fresh, pending=pending)
+def _naming_exports(store: Store, certificate: Certificate) -> Certificate:
+    exported = set(store.keyring.exported_versions(certificate.vault_id))
+    destroyed = certificate.key_versions_destroyed
+    held = tuple(version for version in destroyed if version in exported)
+    return replace(certificate, exported_key_versions=held)
+
+
+def _enter_forgotten(tx: Transaction, certificate: Certificate, actor: str) -> None:
+    """The point of no return: control names the new file."""
+    tx.run("next_generation", id=certificate.vault_id)
     _certify(tx, certificate, "vault.forgotten", actor)
 
 
@@ -166,21 +193,17 @@ def _certify(tx: Transaction, certificate: Certificate, action: str, actor: str)
     )
 
 
-async def _retire(store: Store, vault_id: str, generation: int) -> None:
-    """Destroy the key of a generation that control no longer names, then its file."""
-    await _discard(store, vault_id, generation)
-    await _note(store, vault_id, None)
+async def _keep_current(store: Store, vault_id: str) -> None:
+    """Destroy the keys, then the files, of every generation that control does not name.
 
-
-async def _abandon(store: Store, vault_id: str, fresh: int) -> None:
-    """Undo a forget-all that did not reach control, unless it did after all."""
+    Before the point of no return that undoes a forget-all, after it that completes it.
+    """
     vault = await store.control.read(lambda tx: control.vault(tx, vault_id))
-    if vault.generation == fresh:
-        await store.close_alone(vault_id)
-        await _retire(store, vault_id, fresh - 1)
-    else:
-        await _discard(store, vault_id, fresh)
-        await _note(store, vault_id, None)
+    stale = [version for version in store.keyring.versions(vault_id) if version != vault.generation]
+    await store.keyring.destroy(vault_id, tuple(stale))
+    current = f"{vault_id}.{vault.generation}."
+    await asyncio.to_thread(_unlink, store.directory.vaults, f"{vault_id}.*", but=current)
+    await _note(store, vault_id, None)
 
 
 # --- erase -------------------------------------------------------------------------------------
@@ -190,13 +213,16 @@ async def erase(store: Store, vault_id: str, actor: str) -> Certificate:
     """Destroy a vault's keys and unlink its files; its keys and grants stop working at once.
 
     Works on a vault whose file is damaged or missing; the certificate then cannot say counts.
+    Takes up an erasure that failed half-way. Raises NotFound.
     """
+    return await _uncut(_erase(store, vault_id, actor))
+
+
+async def _erase(store: Store, vault_id: str, actor: str) -> Certificate:
     async with store.alone(vault_id):
-        vault = await store.control.read(lambda tx: control.vault(tx, vault_id))
-        if vault.status is VaultStatus.CREATING:
-            raise VaultUnavailable
-        note = await _erasure_note(store, vault_id, actor)
         now = to_micros(store.clock.now())
+        begun = await store.control.read(lambda tx: _begun(tx, vault_id))
+        note = begun or await _erasure_note(store, vault_id, actor)
 
         def begin(tx: Transaction) -> None:
             tx.run("begin_erasure", id=vault_id, pending=json.dumps(note))
@@ -204,6 +230,14 @@ async def erase(store: Store, vault_id: str, actor: str) -> Certificate:
 
         await store.control.write(begin)
         return await _finish_erasure(store, vault_id, note)
+
+
+def _begun(tx: Transaction, vault_id: str) -> dict[str, Any] | None:
+    """What an erasure that was begun before has noted."""
+    item = control.with_pending(tx, vault_id)
+    if item.vault.status is VaultStatus.ERASED:
+        raise NotFound("There is no such vault.")
+    return item.pending if item.vault.status is VaultStatus.ERASING else None
 
 
 async def _erasure_note(store: Store, vault_id: str, actor: str) -> dict[str, Any]:
@@ -226,12 +260,10 @@ async def _erasure_note(store: Store, vault_id: str, actor: str) -> dict[str, An
 
 async def _finish_erasure(store: Store, vault_id: str, note: dict[str, Any]) -> Certificate:
     await store.close_alone(vault_id)
-    versions = note.get("versions") or store.keyring.versions(vault_id)
-    note["versions"] = list(versions)  # known again after a crash, when the keys are gone
+    # Noted before they are destroyed, to be known again after a crash.
+    note.setdefault("versions", list(store.keyring.versions(vault_id)))
     await _note(store, vault_id, note)
-    exported = _exported(store, vault_id, tuple(versions))
-    await store.keyring.destroy(vault_id, tuple(versions))
-    await asyncio.to_thread(_unlink, store.directory.vaults, f"{vault_id}.*")
+    versions = tuple(note["versions"])
     certificate = Certificate(
         id=note["certificate"],
         vault_id=vault_id,
@@ -241,8 +273,8 @@ async def _finish_erasure(store: Store, vault_id: str, note: dict[str, Any]) -> 
         mirror_before=note["mirror"],
         memories_after=0,
         mirror_after=0,
-        key_versions_destroyed=tuple(versions),
-        exported_key_versions=exported,
+        key_versions_destroyed=versions,
+        exported_key_versions=(),
         audit_head=note["head"],
     )
 
@@ -250,6 +282,10 @@ async def _finish_erasure(store: Store, vault_id: str, note: dict[str, Any]) -> 
         _certify(tx, certificate, "vault.erased", note["actor"])
         tx.run("finish_erasure", id=vault_id, at=to_micros(certificate.issued_at))
 
+    async with store.key_changes:
+        certificate = _naming_exports(store, certificate)
+        await store.keyring.destroy(vault_id, versions)
+    await asyncio.to_thread(_unlink, store.directory.vaults, f"{vault_id}.*")
     await store.control.write(finish)
     return certificate
 
@@ -258,18 +294,61 @@ async def _finish_erasure(store: Store, vault_id: str, note: dict[str, Any]) -> 
 
 
 async def resume(store: Store) -> int:
-    """Finish every step that was cut short; returns how many there were. Run once at start."""
-    unfinished = await store.control.read(control.unfinished)
-    for vault, pending in ((item.vault, item.pending) for item in unfinished):
-        if vault.status is VaultStatus.CREATING:
-            await _finish_creation(store, vault)
-        elif vault.status is VaultStatus.ERASING and pending:
-            await _finish_erasure(store, vault.id, pending)
-        elif pending and pending["step"] == "forget":
-            await _abandon(store, vault.id, pending["generation"])
-        elif pending and pending["step"] == "retire":
-            await _retire(store, vault.id, pending["generation"])
-    return len(unfinished)
+    """Finish every step that was cut short; returns how many were finished. Run once at start.
+
+    A vault whose step fails again stays as it is, unavailable; the others go on.
+    """
+    finished = 0
+    for item in await store.control.read(control.unfinished):
+        try:
+            await _resume(store, item)
+        except (StorageError, OSError) as error:
+            what = {"vault": item.vault.id, "status": str(item.vault.status)}
+            logger.warning("could not finish a step", exc_info=error, extra={"data": what})
+        else:
+            finished += 1
+    return finished
+
+
+async def _resume(store: Store, item: Unfinished) -> None:
+    vault = item.vault
+    if vault.status is VaultStatus.CREATING:
+        await _finish_creation(store, vault)
+    elif vault.status is VaultStatus.ERASING and item.pending:
+        await _finish_erasure(store, vault.id, item.pending)
+    else:
+        await _keep_current(store, vault.id)
+
+
+# --- keys --------------------------------------------------------------------------------------
+
+
+async def export_keys(store: Store, passphrase: str) -> str:
+    """Every key, sealed under a passphrase, as JSON text. Raises InvalidInput for a short one."""
+    async with store.key_changes:
+        return await asyncio.to_thread(store.keyring.export, passphrase)
+
+
+async def import_keys(store: Store, text: str, passphrase: str) -> int:
+    """Take in the keys of an export that are missing here; returns how many.
+
+    Only of vaults that are ready, and only the version in use: no key comes back that an erasure
+    destroyed. Raises InvalidInput for a file that is not an export, or the wrong passphrase.
+    """
+    added = 0
+    for exported in await asyncio.to_thread(open_export, text, passphrase):
+        async with store.alone(exported.vault_id):
+            if await store.control.read(partial(_in_use, exported=exported)):
+                added += await asyncio.to_thread(store.keyring.put_back, exported)
+    return added
+
+
+def _in_use(tx: Transaction, exported: ExportedKey) -> bool:
+    try:
+        vault = control.vault(tx, exported.vault_id)
+    except NotFound:
+        return False
+    return vault.status is VaultStatus.READY and vault.generation == exported.version
 
 
 # --- parts -------------------------------------------------------------------------------------
@@ -286,29 +365,9 @@ async def _discard(store: Store, vault_id: str, generation: int) -> None:
     await asyncio.to_thread(_unlink, store.directory.vaults, f"{vault_id}.{generation}.*")
 
 
-def _unlink(folder: Path, pattern: str) -> None:
+def _unlink(folder: Path, pattern: str, *, but: str | None = None) -> None:
+    """Remove the files of this pattern, except those whose names begin with `but`."""
     for file in folder.glob(pattern):
-        file.unlink(missing_ok=True)
+        if but is None or not file.name.startswith(but):
+            file.unlink(missing_ok=True)
     sync_folder(folder)
-
-
-def _exported(store: Store, vault_id: str, versions: tuple[int, ...]) -> tuple[int, ...]:
-    held = set(store.keyring.exported_versions(vault_id))
-    return tuple(version for version in versions if version in held)
-
-
-async def import_keys(store: Store, text: str, passphrase: str) -> int:
-    """Take in the keys of an export, but none that an erasure destroyed; returns how many.
-
-    Raises InvalidInput for a file that is not an export, or the wrong passphrase.
-    """
-
-    def current(tx: Transaction) -> set[tuple[str, int]]:
-        return {(vault.id, vault.generation) for vault in control.vaults(tx)}
-
-    known = await store.control.read(current)
-
-    def wanted(vault_id: str, version: int) -> bool:
-        return (vault_id, version) in known
-
-    return await asyncio.to_thread(store.keyring.import_, text, passphrase, wanted)

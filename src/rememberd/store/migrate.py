@@ -54,8 +54,6 @@ def migrate(connection: apsw.Connection, book: str) -> int:
             f"This database has schema {version}; this rememberd knows up to {newest(book)}. "
             "Upgrade rememberd; nothing was changed."
         )
-    if version == newest(book):
-        return 0
     _check_past(connection, book, version)
     missing = [migration for migration in migrations(book) if migration.number > version]
     for migration in missing:
@@ -86,6 +84,6 @@ def _apply(connection: apsw.Connection, migration: Migration) -> None:
         )
         connection.pragma("user_version", migration.number)
         connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")

@@ -44,6 +44,9 @@ _ALWAYS = frozenset(
     }
 )
 
+_MISSING = "{} does not exist. Restore it from a backup."
+_TRUNCATED = "{} was cut off. Restore it from a backup."
+
 _HARMLESS = frozenset({"data_version", "quick_check"})  # FTS5 asks for the first, doctor the other
 
 
@@ -69,17 +72,13 @@ def engine_version() -> str:
 def connect(path: Path, key: bytes | None, mode: Mode, *, create: bool = False) -> apsw.Connection:
     """Open `path` in `mode`; `key` is 32 bytes or None for a plain database.
 
-    Does not look at what the file holds: `check` does, once per database.
+    Does not look at what the file holds: `check` does, once per database and before this.
     """
     if mode == "ro":
         flags = apsw.SQLITE_OPEN_READONLY
     else:
         flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
-    try:
-        connection = apsw.Connection(str(path), flags=flags)
-    except apsw.CantOpenError as error:
-        raise DatabaseMissing(f"{path.name} does not exist or cannot be opened.") from error
-    _unlock(connection, key)
+    connection = _open(path, key, flags)
     connection.set_busy_timeout(BUSY_MS)
     if create:
         connection.pragma("page_size", PAGE_SIZE)
@@ -99,13 +98,21 @@ def connect(path: Path, key: bytes | None, mode: Mode, *, create: bool = False) 
     return connection
 
 
-def _unlock(connection: apsw.Connection, key: bytes | None) -> None:
-    if key is None:
-        return
-    if len(key) != 32:
+def _open(path: Path, key: bytes | None, flags: int) -> apsw.Connection:
+    if key is not None and len(key) != 32:
         # The engine takes a malformed raw key without a word, and encrypts with something else.
         raise WrongKey("A database key must have 32 bytes.")
-    connection.execute(f"PRAGMA key = 'raw:{key.hex()}'").fetchall()
+    try:
+        connection = apsw.Connection(str(path), flags=flags)
+    except apsw.CantOpenError as error:
+        if not path.exists():
+            raise DatabaseMissing(_MISSING.format(path.name)) from error
+        raise StorageError(
+            f"{path.name} cannot be opened: its permissions, or too many open files."
+        ) from error
+    if key is not None:
+        connection.execute(f"PRAGMA key = 'raw:{key.hex()}'").fetchall()
+    return connection
 
 
 class _Authorizer:
@@ -126,28 +133,56 @@ class _Authorizer:
         return apsw.SQLITE_DENY
 
 
-def check(path: Path, connection: apsw.Connection, key: bytes | None) -> None:
-    """Is this file a whole database of ours that opens with this key?
+def check(path: Path, key: bytes | None) -> None:
+    """Is this file a whole database of ours that opens with this key? Empties its log as well.
 
-    Raises DatabaseTruncated, WrongKey, ForeignDatabase or DatabaseCorrupt, each saying what to do.
+    Raises DatabaseMissing, DatabaseTruncated, WrongKey, ForeignDatabase or DatabaseCorrupt, each
+    saying what to do. Nobody else may have the file open.
     """
-    size = path.stat().st_size  # stat does not open the file, so no lock of ours is dropped
-    if size == 0 or size % 512:
-        raise DatabaseTruncated(f"{path.name} has {size} bytes: it was cut off. Restore a backup.")
+    if not path.exists():
+        raise DatabaseMissing(_MISSING.format(path.name))
+    if path.stat().st_size == 0:  # which SQLite would take for a new database
+        raise DatabaseTruncated(_TRUNCATED.format(path.name))
+    # On a connection without any settings: some of them read the first page, and fail there.
+    connection = _open(path, key, apsw.SQLITE_OPEN_READWRITE)
+    try:
+        _look(path, connection, key)
+    finally:
+        connection.close()
+    # That was the only connection, so what an interrupted process left in the log is in the file
+    # now, unless the disk is full. Only then can the length be judged.
+    if path.stat().st_size % PAGE_SIZE and not _log(path).exists():
+        raise DatabaseTruncated(_TRUNCATED.format(path.name))
+
+
+def _log(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _look(path: Path, connection: apsw.Connection, key: bytes | None) -> None:
     try:
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
         application = int(connection.pragma("application_id"))
     except apsw.NotADBError:
-        if key is not None and _opens_plain(path):
-            raise ForeignDatabase(f"{path.name} is a plain SQLite file, not a vault.") from None
-        raise WrongKey(
-            f"{path.name} does not open with the key held for it: the file belongs to another "
-            "vault or installation, or its first page is damaged."
-        ) from None
+        raise _unreadable(path, key) from None
     except apsw.CorruptError:
         raise _damage(path, connection) from None
     if application != APPLICATION_ID:
         raise ForeignDatabase(f"{path.name} is a database of another program.")
+
+
+def _unreadable(path: Path, key: bytes | None) -> StorageError:
+    """The first page says nothing: it is cut off, plain, damaged, or encrypted with another key."""
+    if key is not None and _opens_plain(path):
+        return ForeignDatabase(f"{path.name} is a plain SQLite file, not a vault.")
+    if path.stat().st_size < PAGE_SIZE:
+        return DatabaseTruncated(_TRUNCATED.format(path.name))
+    if key is None:
+        return DatabaseCorrupt(f"{path.name} is no database, or its first page is damaged.")
+    return WrongKey(
+        f"{path.name} does not open with the key held for it: the file belongs to another vault or "
+        "installation, or its first page is damaged."
+    )
 
 
 def _damage(path: Path, connection: apsw.Connection) -> StorageError:
@@ -157,16 +192,11 @@ def _damage(path: Path, connection: apsw.Connection) -> StorageError:
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
     except apsw.Error:
         return DatabaseCorrupt(f"{path.name} is damaged. Restore it from a backup.")
-    finally:
-        connection.pragma("writable_schema", "off")
-    return DatabaseTruncated(f"{path.name} is shorter than its header says. Restore a backup.")
+    return DatabaseTruncated(_TRUNCATED.format(path.name))
 
 
 def _opens_plain(path: Path) -> bool:
-    try:
-        probe = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-    except apsw.Error:
-        return False
+    probe = _open(path, None, apsw.SQLITE_OPEN_READONLY)
     try:
         probe.execute("SELECT count(*) FROM sqlite_schema").fetchall()
     except apsw.Error:
@@ -190,10 +220,8 @@ def translated() -> Generator[None]:
         ):
             raise ReadOnly from error
         raise StorageError(f"The database refused a statement ({type(error).__name__}).") from error
-    except apsw.CorruptError as error:
+    except (apsw.CorruptError, apsw.NotADBError) as error:  # `check` has seen that the key fits
         raise DatabaseCorrupt from error
-    except apsw.NotADBError as error:
-        raise WrongKey from error
     except apsw.FullError as error:
         raise StorageError("The disk is full; nothing was stored.") from error
     except apsw.Error as error:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from rememberd.clock import Clock
-from rememberd.errors import NotFound, ReadOnly, VaultUnavailable, WrongKey
+from rememberd.errors import DatabaseMissing, NotFound, ReadOnly, VaultUnavailable, WrongKey
 from rememberd.model import Mode, Vault, VaultStatus
 from rememberd.store import control, memories, sqlite
 from rememberd.store.cache import VaultCache
@@ -40,6 +40,7 @@ class StoreOptions:
     reader_threads: int = 4
     open_vaults: int | None = None  #: None: from the limit on open files
     cache_bytes: int = 256 * 1024 * 1024
+    new_key_store: bool = False  #: begin one if keys.db is missing: to take in a key export
 
 
 class VaultHandle:
@@ -59,6 +60,10 @@ class VaultHandle:
         """Run `work` in a group commit; durable when this returns. Raises ReadOnly unless `rw`."""
         if self.mode != "rw":
             raise ReadOnly
+        # Giving up waiting does not undo the write, so it must go on being counted.
+        return await asyncio.shield(self._write(work))
+
+    async def _write(self, work: Callable[[Transaction], T]) -> T:
         async with self._store.writing(self._vault_id):
             return await self._database.write(work)
 
@@ -113,9 +118,11 @@ class Store:
         self._most_open = options.open_vaults or _room_for_vaults()
         self._open: OrderedDict[str, Database] = OrderedDict()
         self._users: Counter[str] = Counter()
+        self._barred: set[str] = set()
+        self._changed = asyncio.Event()
         self._opening = asyncio.Lock()
-        self._barred: dict[str, asyncio.Event] = {}
-        self._quiet = asyncio.Condition()
+        #: Held while keys are exported or destroyed, so that a certificate names every export.
+        self.key_changes = asyncio.Lock()
         self._dirty: set[str] = set()
         self._inflight: Counter[str] = Counter()
         self._writes: Counter[str] = Counter()
@@ -131,14 +138,24 @@ class Store:
         readers = ThreadPoolExecutor(options.reader_threads, thread_name_prefix="reader")
         writers = Writer("writer-control"), Writer("writer-keys")
         database = Database(directory.control, "control", None, writers[0], readers)
-        if not directory.control.exists():
-            database.create()
-        database.open()
-        keyring = Keyring.open(
-            directory.keys, options.master_key, directory.master_key, clock, writers[1], readers
-        )
-        store = cls(directory, options, clock, database, keyring, readers, writers)
-        store._dirty.update(database.read_here(control.dirty_vaults))
+        try:
+            _open_control(directory, database)
+            started = database.read_here(lambda tx: tx.value("any_vault")) is not None
+            keyring = Keyring.open(
+                Database(directory.keys, "keys", None, writers[1], readers),
+                options.master_key,
+                directory.master_key,
+                clock,
+                may_create=options.new_key_store or not started,
+            )
+            store = cls(directory, options, clock, database, keyring, readers, writers)
+            store._dirty.update(database.read_here(control.dirty_vaults))
+        except BaseException:
+            database.close()
+            for writer in writers:
+                writer.close()
+            readers.shutdown()
+            raise
         return store
 
     async def close(self) -> None:
@@ -157,40 +174,78 @@ class Store:
 
     @asynccontextmanager
     async def vault(self, vault_id: str, mode: Mode) -> AsyncGenerator[VaultHandle]:
-        """A handle on one vault. Raises NotFound, VaultUnavailable, and what opening raises."""
-        while vault_id in self._barred:
-            await self._barred[vault_id].wait()
-        database = self._open.get(vault_id)
-        if database is None:
-            database = await self._open_vault(vault_id)
-        else:
-            self._open.move_to_end(vault_id)
-        self._users[vault_id] += 1
+        """A handle on one vault.
+
+        Raises NotFound, VaultUnavailable, or what `Database.open` does.
+        """
+        database = await self._enter(vault_id)
         try:
             yield VaultHandle(self, vault_id, database, mode)
         finally:
-            await self._leave(vault_id)
+            self._leave(vault_id)
 
-    async def _leave(self, vault_id: str) -> None:
+    async def _enter(self, vault_id: str) -> Database:
+        """The open database, which stays open until the caller leaves."""
+        while True:
+            await self._until(lambda: vault_id not in self._barred)
+            database = await self._opened(vault_id)
+            if vault_id not in self._barred:
+                self._users[vault_id] += 1
+                return database
+
+    def _leave(self, vault_id: str) -> None:
         self._users[vault_id] -= 1
         if self._users[vault_id] == 0:
             del self._users[vault_id]
-            if vault_id in self._barred:
-                async with self._quiet:
-                    self._quiet.notify_all()
+            self._changed.set()
 
-    async def _open_vault(self, vault_id: str) -> Database:
+    async def _until(self, ready: Callable[[], bool]) -> None:
+        """Wait for something that changes when a vault is left, closed or free for all again."""
+        while not ready():
+            self._changed.clear()
+            await self._changed.wait()
+
+    # -- opening and closing files -----------------------------------------------------------------
+
+    async def _opened(self, vault_id: str) -> Database:
+        while vault_id not in self._open:
+            await self._until(lambda: vault_id in self._open or self._has_room())
+            # Shielded: a caller that goes away must not leave an open file that nobody knows of.
+            await asyncio.shield(self._open_vault(vault_id))
+        self._open.move_to_end(vault_id)
+        return self._open[vault_id]
+
+    def _has_room(self) -> bool:
+        return len(self._open) < self._most_open or self._idle() is not None
+
+    def _idle(self) -> str | None:
+        """The least recently used of the open vaults that nobody uses now."""
+        return next((name for name in self._open if not self._users[name]), None)
+
+    async def _open_vault(self, vault_id: str) -> None:
+        """Open one vault if there is still room when its turn has come."""
         async with self._opening:
-            database = self._open.get(vault_id)
-            if database is None:
-                vault = await self.control.read(lambda tx: control.vault(tx, vault_id))
-                database = await asyncio.get_running_loop().run_in_executor(
-                    self._readers, self._open_file, vault
-                )
+            while len(self._open) >= self._most_open and (idle := self._idle()):
+                await self._close_file(idle)
+            if vault_id in self._open or len(self._open) >= self._most_open:
+                return
+            vault = await self.control.read(lambda tx: control.vault(tx, vault_id))
+            database = await asyncio.get_running_loop().run_in_executor(
+                self._readers, self._open_file, vault
+            )
+            try:
                 await database.write(memories.reindex)
-                self._open[vault_id] = database
-                await self._close_idle(keep=vault_id)
-            return database
+            except BaseException:
+                await database.alone(Database.close)
+                raise
+            self._open[vault_id] = database
+            self._changed.set()
+
+    async def _close_file(self, vault_id: str) -> None:
+        database = self._open.pop(vault_id, None)
+        if database is not None:
+            await database.alone(Database.close)
+            self._changed.set()
 
     def _open_file(self, vault: Vault) -> Database:
         if vault.status is VaultStatus.ERASED:
@@ -212,51 +267,47 @@ class Store:
         path = self.directory.vault(vault_id, generation)
         return Database(path, "vault", key, self._writers.next(), self._readers)
 
-    async def _close_idle(self, keep: str) -> None:
-        """Close the least recently used vaults over the bound that nobody uses now."""
-        idle = [name for name in self._open if not self._users[name] and name != keep]
-        for vault_id in idle[: max(0, len(self._open) - self._most_open)]:
-            await self._open.pop(vault_id).alone(Database.close)
-
     @asynccontextmanager
     async def alone(self, vault_id: str) -> AsyncGenerator[None]:
         """Keep everybody else out of a vault: wait for its users, let nobody in until the end."""
-        while vault_id in self._barred:
-            await self._barred[vault_id].wait()
-        self._barred[vault_id] = event = asyncio.Event()
+        await self._until(lambda: vault_id not in self._barred)
+        self._barred.add(vault_id)
         try:
-            async with self._quiet:
-                await self._quiet.wait_for(lambda: not self._users[vault_id])
-            yield
+            await self._until(lambda: not self._users[vault_id])
+            self._users[vault_id] += 1  # so that the file is not closed as idle
+            try:
+                yield
+            finally:
+                self._leave(vault_id)
         finally:
-            del self._barred[vault_id]
-            event.set()
+            self._barred.remove(vault_id)
+            self._changed.set()
 
     async def open_alone(self, vault_id: str) -> Database:
         """The open database, for the task that has the vault to itself."""
-        return self._open.get(vault_id) or await self._open_vault(vault_id)
+        return await self._opened(vault_id)
 
     async def close_alone(self, vault_id: str) -> None:
         """Close the file and drop what is cached, for the task that has the vault to itself."""
-        async with self._opening:
-            database = self._open.pop(vault_id, None)
-            if database is not None:
-                await database.alone(Database.close)
-            self.cache.drop(vault_id)
-            self._dirty.discard(vault_id)
+        async with self._opening:  # one that began before the vault was barred ends first
+            await self._close_file(vault_id)
+        self.cache.drop(vault_id)
+        self._dirty.discard(vault_id)
 
     # -- work for the worker -----------------------------------------------------------------------
 
     @asynccontextmanager
     async def writing(self, vault_id: str) -> AsyncGenerator[None]:
         """Around every write: the vault is marked dirty before, the worker is told after."""
+        self._users[vault_id] += 1  # the one who asked may go away before the end
         self._inflight[vault_id] += 1
-        self._writes[vault_id] += 1
         try:
             await self._mark_dirty(vault_id)
             yield
         finally:
             self._inflight[vault_id] -= 1
+            self._writes[vault_id] += 1
+            self._leave(vault_id)
             self.on_work(vault_id)
 
     async def _mark_dirty(self, vault_id: str) -> None:
@@ -269,17 +320,35 @@ class Store:
         return sorted(self._dirty)
 
     def writes(self, vault_id: str) -> int:
-        """How many writes this vault has seen since the start; compare in `settle`."""
+        """How many writes in this vault have ended since the start; compare in `settle`."""
         return self._writes[vault_id]
 
     async def settle(self, vault_id: str, writes: int) -> bool:
-        """The worker found nothing left to do after `writes` writes. False if more came since."""
+        """The worker found nothing left to do after `writes` writes.
+
+        False, and the vault stays dirty, when another one ended since or goes on.
+        """
         if self._inflight[vault_id] or self._writes[vault_id] != writes:
             return False
         self._dirty.discard(vault_id)
         # A write that comes now marks the vault dirty again, behind this one on the same thread.
         await self.control.write(lambda tx: tx.run("set_dirty", id=vault_id, dirty=0))
         return True
+
+
+def _open_control(directory: DataDirectory, database: Database) -> None:
+    """Made at the very first start only: anything else that is here has lost its control database.
+
+    Raises DatabaseMissing.
+    """
+    if not directory.control.exists():
+        if directory.keys.exists() or any(directory.vaults.iterdir()):
+            raise DatabaseMissing(
+                f"{directory.control} is missing, but keys or vaults are here. Restore it from the "
+                "backup that they come from."
+            )
+        database.create("control")
+    database.open("control")
 
 
 def _room_for_vaults() -> int:

@@ -66,18 +66,24 @@ class Writer:
 
     def __init__(self, name: str) -> None:
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._closing = threading.Lock()
+        self._closed = False
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
     def submit(self, job: Job) -> Future[Any]:
-        if not self._thread.is_alive():
-            raise StorageError("The store is closed; nothing was stored.")
-        self._queue.put(job)
+        # Under the lock, because nobody would ever answer a job that is queued behind the end.
+        with self._closing:
+            if self._closed:
+                raise StorageError("The store is closed; nothing was stored.")
+            self._queue.put(job)
         return job.future
 
     def close(self) -> None:
         """Finish what is queued, then stop."""
-        self._queue.put(None)
+        with self._closing:
+            self._closed = True
+            self._queue.put(None)
         if threading.current_thread() is not self._thread:
             self._thread.join()
 

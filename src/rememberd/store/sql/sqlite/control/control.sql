@@ -44,14 +44,17 @@ SELECT id FROM vault WHERE dirty = 1 AND status = 'ready' ORDER BY id;
 -- set_dirty --
 UPDATE vault SET dirty = :dirty WHERE id = :id;
 
--- set_status --
-UPDATE vault SET status = :status WHERE id = :id;
+-- make_ready --
+UPDATE vault SET status = 'ready' WHERE id = :id AND status = 'creating';
 
 -- set_pending --
 UPDATE vault SET pending = :pending WHERE id = :id;
 
--- set_generation --
-UPDATE vault SET generation = :generation, pending = :pending WHERE id = :id;
+-- next_generation --
+UPDATE vault SET generation = generation + 1 WHERE id = :id;
+
+-- remove_unmade_vault --
+DELETE FROM vault WHERE id = :id AND status = 'creating';
 
 -- begin_erasure --
 UPDATE vault SET status = 'erasing', pending = :pending WHERE id = :id AND status <> 'erased';

@@ -101,4 +101,4 @@ SELECT * FROM memory WHERE superseded_by = :id ORDER BY seq;
 INSERT OR IGNORE INTO lineage (reflection, source) VALUES (:reflection, :source);
 
 -- quick_check --
-SELECT quick_check FROM pragma_quick_check(1);
+SELECT quick_check FROM pragma_quick_check LIMIT 1;

@@ -84,7 +84,11 @@ CREATE TABLE audit (
     detail  TEXT NOT NULL,
     hash    TEXT NOT NULL
 );
+-- REPLACE deletes without firing a delete trigger, so what is there already is refused by the third.
 CREATE TRIGGER audit_is_append_only_1 BEFORE UPDATE ON audit
 BEGIN SELECT RAISE (ABORT, 'audit is append-only'); END;
 CREATE TRIGGER audit_is_append_only_2 BEFORE DELETE ON audit
+BEGIN SELECT RAISE (ABORT, 'audit is append-only'); END;
+CREATE TRIGGER audit_is_append_only_3 BEFORE INSERT ON audit
+WHEN new.seq <= (SELECT max(seq) FROM audit)
 BEGIN SELECT RAISE (ABORT, 'audit is append-only'); END;

@@ -1,0 +1,27 @@
+"""A store with one vault, Alice's, for the tests that need no more."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from rememberd.store.store import Store
+from tests.store.world import StillClock, new_vault, opened
+
+
+@pytest.fixture
+def clock() -> StillClock:
+    return StillClock()
+
+
+@pytest.fixture
+async def store(data_dir: Path, clock: StillClock) -> AsyncGenerator[Store]:
+    async with opened(data_dir, clock=clock) as store:
+        yield store
+
+
+@pytest.fixture
+async def alice(store: Store) -> str:
+    return await new_vault(store)
