@@ -37,7 +37,8 @@ def settings_page() -> Iterator[str]:
         "default. The config file is TOML with these names as keys; it is looked for in the user's "
         "configuration directory (`rememberd/config.toml`), or where `REMEMBERD_CONFIG` points. "
         "In the environment, lists are separated by commas. "
-        "`REMEMBERD_VAULT` names the vault of a command, as `--vault` does."
+        "`REMEMBERD_VAULT` names the vault of a command, as `--vault` does; `REMEMBERD_KEY` is the "
+        "key that `rememberd stdio` uses."
     )
     for name, field in settings.Settings.model_fields.items():
         yield f"## {name}"
