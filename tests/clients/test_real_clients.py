@@ -4,11 +4,14 @@ Each in every mode it has: the handshake, the stateless revision, and finding ou
 """
 
 import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from mcp import Client, MCPError
+from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from rememberd.tools import VAULT
@@ -78,6 +81,24 @@ async def test_the_official_python_client_stores_and_finds(
         assert 'scope="memories:read memories:write memories:delete"' in challenge
 
 
+@pytest.mark.parametrize("mode", ["auto", "legacy", MODERN])
+async def test_two_stdio_clients_share_a_vault_without_a_server(tmp_path: Path, mode: str) -> None:
+    """Each starts `rememberd stdio` itself; what one stores the other finds at once."""
+    text = f"The release phrase of the stdio {mode} demo is ORCHID-7423."
+    command = ["-m", "rememberd", "stdio", "--vault", "personal", "--data", str(tmp_path / "data")]
+    started = StdioServerParameters(
+        command=sys.executable, args=command, env={"REMEMBERD_EMBEDDER": "off"}
+    )
+    async with Client(stdio_client(started), mode=mode) as one:
+        assert [tool.name for tool in (await one.list_tools()).tools] == TOOLS
+        async with Client(stdio_client(started), mode=mode) as other:
+            stored = await one.call_tool("store_memory", {"content": text})
+            assert not stored.is_error
+            found = await other.call_tool("search_memories", {"query": text})
+            assert found.structured_content is not None
+            assert found.structured_content["memories"][0]["text"] == text
+
+
 # --- TypeScript --------------------------------------------------------------------------------
 
 
@@ -119,39 +140,50 @@ def test_the_typescript_client_of_before_the_revision_stores_and_finds(
 # --- the Inspector -----------------------------------------------------------------------------
 
 INSPECTOR = "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
+IS_ERROR, UNAUTHORIZED = 5, 3  # the Inspector's exit codes
+
+
+@dataclass(frozen=True)
+class Inspector:
+    """One command line a call; each starts a Node of its own, so they are used sparingly."""
+
+    node: Node
+    server: Running
+    era: str
+
+    def run(self, *arguments: str, token: str | None = None) -> tuple[int, str]:
+        done = self.node.run(
+            INSPECTOR,
+            *("--cli", self.server.mcp, "--transport", "http", "--protocol-era", self.era),
+            *("--header", f"Authorization: Bearer {token or self.server.key}", "--format", "json"),
+            *arguments,
+        )
+        return done.returncode, done.stdout
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> tuple[int, str]:
+        given = json.dumps(arguments)
+        return self.run(*("--method", "tools/call", "--tool-name", tool, "--tool-args-json", given))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("era", ["modern", "legacy", "auto"])
-def test_the_inspector_stores_and_finds(server: Running, node22: Node, era: str) -> None:
+def test_the_inspector_lists_stores_and_finds(server: Running, node22: Node, era: str) -> None:
     text = f"The release phrase of the inspector {era} demo is ORCHID-7422."
-
-    def inspect(*arguments: str, token: str = server.key) -> tuple[int, str]:
-        done = node22.run(
-            INSPECTOR,
-            *("--cli", server.mcp, "--transport", "http", "--protocol-era", era),
-            *("--header", f"Authorization: Bearer {token}", "--format", "json"),
-            *arguments,
-        )
-        return done.returncode, done.stdout + done.stderr
-
-    def call(tool: str, arguments: dict[str, Any]) -> tuple[int, str]:
-        return inspect(
-            *("--method", "tools/call", "--tool-name", tool),
-            *("--tool-args-json", json.dumps(arguments)),
-        )
-
-    status, listed = inspect("--method", "tools/list")
-    assert status == 0, listed
+    inspector = Inspector(node22, server, era)
+    _, listed = inspector.run("--method", "tools/list")
     assert [tool["name"] for tool in json.loads(listed)["result"]["tools"]] == TOOLS
-    status, listed = inspect("--method", "resources/list")
+    _, listed = inspector.run("--method", "resources/list")
     assert [each["uri"] for each in json.loads(listed)["result"]["resources"]] == RESOURCES
-    status, stored = call("store_memory", {"content": text})
-    assert status == 0, stored
-    status, found = call("search_memories", {"query": text})
-    assert status == 0, found
-    assert text in found
-    status, _ = call("forget_all_memories", {"confirmation": "DELETE ALL MEMORIES"})
-    assert status == 5  # the Inspector's word for isError
-    status, _ = inspect("--method", "tools/list", token="unknown")
-    assert status == 3  # and for 401
+    assert inspector.call("store_memory", {"content": text})[0] == 0
+    status, found = inspector.call("search_memories", {"query": text})
+    assert status == 0
+    memories = json.loads(found)["result"]["structuredContent"]["memories"]
+    assert memories[0]["text"] == text
+
+
+@pytest.mark.slow
+def test_the_inspector_tells_a_refusal_from_an_answer(server: Running, node22: Node) -> None:
+    inspector = Inspector(node22, server, "modern")
+    status, _ = inspector.call("forget_all_memories", {"confirmation": "DELETE ALL MEMORIES"})
+    assert status == IS_ERROR
+    assert inspector.run("--method", "tools/list", token="unknown")[0] == UNAUTHORIZED

@@ -26,6 +26,7 @@ const forbidden = await client.callTool({
   name: 'forget_all_memories',
   arguments: { confirmation: 'DELETE ALL MEMORIES' },
 });
+const version = client.getNegotiatedProtocolVersion();
 await client.close();
 
 console.log(
@@ -38,6 +39,6 @@ console.log(
     recent: recent.contents[0].text,
     refused: refused.code,
     forbidden: { isError: forbidden.isError, meta: forbidden._meta },
-    version: client.getNegotiatedProtocolVersion?.() ?? null,
+    version,
   }),
 );
