@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -80,6 +81,39 @@ class Settings(BaseModel):
         268_435_456, ge=0, description="Memory for vectors of recently searched vaults, in bytes."
     )
 
+    # who may come in
+    trusted_proxies: list[str] = Field(
+        default_factory=list,
+        description="Addresses or networks of reverse proxies in front, such as `127.0.0.1` or "
+        "`10.0.0.0/8`. Only they are believed about a client's address (X-Forwarded-For).",
+    )
+    registrations_per_hour: int = Field(
+        10, ge=1, description="OAuth clients that one address may register in an hour."
+    )
+    strangers_per_minute: int = Field(
+        300,
+        ge=10,
+        description="Requests without a good credential that one address may send in a minute.",
+    )
+    access_token_minutes: int = Field(
+        60, ge=1, le=1440, description="Minutes for which an access token is good."
+    )
+    refresh_token_days: int = Field(
+        30, ge=1, le=180, description="Days for which an unused refresh token is good."
+    )
+    refresh_grace_seconds: int = Field(
+        120,
+        ge=0,
+        le=3600,
+        description="Seconds in which the last refresh may be repeated. Clients that run several "
+        "processes need it; longer makes theft harder to notice.",
+    )
+    client_documents: bool = Field(
+        True,
+        description="Accept clients that are identified by a URL (Client ID Metadata Documents). "
+        "The document is fetched, after sign-in, from the client's own host.",
+    )
+
     # meaning
     embedder: Literal["bundled", "static", "openai", "off"] = Field(
         "bundled",
@@ -136,6 +170,13 @@ class Settings(BaseModel):
                 "https://memory.example.com"
             )
         return url
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _networks(cls, proxies: list[str]) -> list[str]:
+        for proxy in proxies:
+            ipaddress.ip_network(proxy, strict=False)  # raises ValueError with a plain sentence
+        return proxies
 
     def url(self, port: int | None = None) -> str:
         """The public URL; `port` is the one listened on when `port` was 0."""

@@ -74,6 +74,27 @@ class CrossOrigin:
         return origin.startswith(("http://", "https://")) and _hostname(origin) in _LOOPBACK
 
 
+class OpenToAll:
+    """For documents and endpoints that any web page may use; no cookie is ever looked at there."""
+
+    def __init__(self, app: ASGIApp, *, methods: str) -> None:
+        self.app = app
+        self.headers = {
+            "Access-Control-Allow-Origin": "*",
+            "Access-Control-Expose-Headers": "WWW-Authenticate, Retry-After",
+        }
+        self.preflight = self.headers | {
+            "Access-Control-Allow-Methods": methods,
+            "Access-Control-Allow-Headers": "Authorization, Content-Type, MCP-Protocol-Version",
+            "Access-Control-Max-Age": "7200",
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "OPTIONS":
+            return await Response(status_code=204, headers=self.preflight)(scope, receive, send)
+        await self.app(scope, receive, with_headers(send, raw(self.headers)))
+
+
 def _readable_by(origin: str) -> dict[str, str]:
     """Headers with which a browser lets that origin's page read an answer, the challenge too."""
     return {

@@ -15,14 +15,25 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Route
 
+from rememberd.auth.endpoints.authorize import Authorize
+from rememberd.auth.endpoints.metadata import Metadata
+from rememberd.auth.endpoints.register import Register
+from rememberd.auth.endpoints.revoke import Revoke
+from rememberd.auth.endpoints.token import Token
+from rememberd.auth.limits import Window
 from rememberd.errors import RememberdError
+from rememberd.http.addresses import ClientAddress
 from rememberd.http.exchange import METHODS, McpExchange
 from rememberd.http.health import Health
+from rememberd.http.limits import StrangerLimit
 from rememberd.http.local import LocalMcp
 from rememberd.http.middleware import BodyLimit, LastResort, RequestLog, SecurityHeaders
-from rememberd.http.origins import CrossOrigin, KnownHost
+from rememberd.http.origins import CrossOrigin, KnownHost, OpenToAll
 from rememberd.http.problems import on_domain_error, on_http_error
 from rememberd.rest.local import LocalInterface
+
+# What anybody may call, and so could call too often; the registration limit is its own.
+_OPEN_PATHS = frozenset({"/authorize", "/token", "/revoke", "/sign-in", "/setup", "/join"})
 
 Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
 
@@ -36,15 +47,36 @@ class Edge:
     allowed_origins: Sequence[str] = ()
     max_body_bytes: int = 1_048_576
     larger_bodies: Mapping[str, int] = field(default_factory=dict[str, int])
+    trusted_proxies: Sequence[str] = ()
+    strangers: Window | None = None  #: how much one address may ask without a credential
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SignIn:
+    """The authorization server's endpoints, and the pages for people."""
+
+    metadata: Metadata
+    authorize: Authorize
+    token: Token
+    register: Register
+    revoke: Revoke
+    pages: Sequence[BaseRoute]
 
 
 def build(
-    edge: Edge, *, mcp: McpExchange, health: Health, lifespan: Lifespan | None = None
+    edge: Edge,
+    *,
+    mcp: McpExchange,
+    health: Health,
+    sign_in: SignIn | None = None,
+    lifespan: Lifespan | None = None,
 ) -> Starlette:
     """The application: one table of routes behind one edge."""
     routes: list[BaseRoute] = [
         # agents
         *_mount("/mcp", mcp, edge),
+        # clients that want to be let in, and the people who let them
+        *(_sign_in(sign_in) if sign_in else ()),
         # probes
         Route("/health", health.health),
         Route("/ready", health.ready),
@@ -58,6 +90,38 @@ def build(
     # A redirect between /mcp and /mcp/ breaks clients that do not repeat a POST (python-sdk #1716).
     app.router.redirect_slashes = False
     return app
+
+
+def _sign_in(sign_in: SignIn) -> list[BaseRoute]:
+    metadata = sign_in.metadata
+    known = "/.well-known"
+    documents = {
+        f"{known}/oauth-protected-resource": metadata.protected_resource,
+        f"{known}/oauth-protected-resource/{{path:path}}": metadata.protected_resource,
+        f"{known}/oauth-authorization-server": metadata.authorization_server,
+        f"{known}/openid-configuration": metadata.openid_configuration,
+        "/jwks.json": metadata.keys,
+        # where clients look that take an MCP URL for the issuer
+        f"{known}/oauth-authorization-server/mcp": metadata.authorization_server,
+        f"{known}/openid-configuration/mcp": metadata.openid_configuration,
+        f"/mcp{known}/openid-configuration": metadata.openid_configuration,
+        f"/mcp{known}/oauth-authorization-server": metadata.authorization_server,
+    }
+    forms = {"/token": sign_in.token, "/register": sign_in.register, "/revoke": sign_in.revoke}
+    reading = [Middleware(OpenToAll, methods="GET, OPTIONS")]
+    posting = [Middleware(OpenToAll, methods="POST, OPTIONS")]
+    return [
+        *(
+            Route(path, answer, methods=["GET", "OPTIONS"], middleware=reading)
+            for path, answer in documents.items()
+        ),
+        *(
+            Route(path, answer, methods=["POST", "OPTIONS"], middleware=posting)
+            for path, answer in forms.items()
+        ),
+        Route("/authorize", sign_in.authorize, methods=["GET", "POST"]),
+        *sign_in.pages,
+    ]
 
 
 def build_local(interface: LocalInterface, mcp: LocalMcp) -> Starlette:
@@ -106,12 +170,20 @@ def _edge(edge: Edge) -> list[Middleware]:
     public = urlsplit(edge.public_url)
     hosts = [public.hostname or "localhost", *edge.allowed_hosts]
     return [
+        Middleware(ClientAddress, proxies=edge.trusted_proxies),
         Middleware(RequestLog),
         Middleware(LastResort),
+        *_strangers(edge),
         Middleware(SecurityHeaders, https=public.scheme == "https"),
         Middleware(KnownHost, hosts=hosts),
         Middleware(BodyLimit, limit=edge.max_body_bytes, larger=edge.larger_bodies),
     ]
+
+
+def _strangers(edge: Edge) -> list[Middleware]:
+    if edge.strangers is None:
+        return []
+    return [Middleware(StrangerLimit, window=edge.strangers, paths=_OPEN_PATHS)]
 
 
 @asynccontextmanager
