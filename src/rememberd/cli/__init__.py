@@ -45,18 +45,19 @@ def everywhere(
     """One memory for all your AI apps, on your own machine."""
 
 
-app.command()(serve)
-app.command()(stdio)
-app.command("try")(prove)
-app.command()(doctor)
-app.command()(memories.add)
-app.command()(memories.search)
-app.command()(memories.status)
-app.command()(memories.forget)
-app.add_typer(registry.keys, name="key")
-app.add_typer(registry.vaults, name="vault")
-app.add_typer(registry.projects, name="project")
-app.add_typer(keyring, name="keys")
+_RUN, _MEMORIES, _OWNER = "Run", "Memories", "Vaults and keys"
+app.command(rich_help_panel=_RUN)(serve)
+app.command(rich_help_panel=_RUN)(stdio)
+app.command("try", rich_help_panel=_RUN)(prove)
+app.command(rich_help_panel=_RUN)(doctor)
+app.command(rich_help_panel=_MEMORIES)(memories.add)
+app.command(rich_help_panel=_MEMORIES)(memories.search)
+app.command(rich_help_panel=_MEMORIES)(memories.status)
+app.command(rich_help_panel=_MEMORIES)(memories.forget)
+app.add_typer(registry.vaults, name="vault", rich_help_panel=_OWNER)
+app.add_typer(registry.projects, name="project", rich_help_panel=_OWNER)
+app.add_typer(registry.keys, name="key", rich_help_panel=_OWNER)
+app.add_typer(keyring, name="keys", rich_help_panel=_OWNER)
 
 
 def main() -> None:

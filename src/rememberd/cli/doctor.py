@@ -34,8 +34,7 @@ def doctor(context: typer.Context, as_json: AsJson = False, data: Data = None) -
     if as_json:
         output.document({"checks": checks})
     else:
-        for one in checks:
-            _show(one)
+        output.table(None, map(_row, checks))
     if any(one["outcome"] == "failed" for one in checks):
         raise typer.Exit(1)
 
@@ -80,8 +79,7 @@ def _port(settings: Settings) -> Check:
     return check("port", "ok", f"{settings.port} is free.")
 
 
-def _show(one: Check) -> None:
-    mark = Text(f"{one['outcome']:<9}", _COLOURS[one["outcome"]])
-    output.result(Text.assemble(mark, f"{one['name']:<16}", (one["detail"], "")))
-    if one["advice"]:
-        output.result(Text(" " * 25 + one["advice"], "dim"))
+def _row(one: Check) -> list[output.Cell]:
+    advice = f"\n{one['advice']}" if one["advice"] else ""
+    mark = Text(one["outcome"], _COLOURS[one["outcome"]])
+    return [mark, one["name"], Text.assemble(one["detail"], (advice, "dim"))]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -15,8 +16,9 @@ import typer
 from rememberd.cli import options, output
 from rememberd.cli.options import AsJson, Data
 from rememberd.cli.owner import ask_owner
-from rememberd.errors import InvalidInput
+from rememberd.errors import DataDirectoryBusy, InvalidInput
 from rememberd.settings import Settings
+from rememberd.store.place import DataDirectory, Lock
 
 keyring = typer.Typer(
     no_args_is_help=True, help="The vaults' own keys: without them no file can be read."
@@ -92,10 +94,22 @@ def import_keys(
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise InvalidInput(f"Cannot read {file}: {reason}.", field="file") from None
     body = {"passphrase": _passphrase(from_stdin=passphrase_stdin), "text": text}
+    _begin_key_store(settings)
     done = ask_owner(settings, lambda owner: owner.post("/keyring/import", body, repeatable=True))
     if as_json:
         return output.document(done)
     output.result("Took in", output.count(done["added"], "key"))
+
+
+def _begin_key_store(settings: Settings) -> None:
+    """A restored data directory has none, since backups never hold it."""
+    # The databases and ciphers: no other verb of this file needs them in this process.
+    from rememberd.store.keyring import begin_key_store  # noqa: PLC0415
+
+    directory, master = DataDirectory(settings.data), settings.master_key
+    directory.prepare()
+    with suppress(DataDirectoryBusy), Lock(directory.lock):
+        begin_key_store(directory, master.get_secret_value() if master else None)
 
 
 def _passphrase(*, from_stdin: bool, confirm: bool = False) -> str:

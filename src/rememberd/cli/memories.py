@@ -83,8 +83,7 @@ def search(
         return output.document({"vault": vault, **found})
     if not found["memories"]:
         output.note(f"Nothing found in {vault}.")
-    for memory in found["memories"]:
-        _show(memory)
+    output.table(None, map(_row, found["memories"]))
 
 
 def status(
@@ -162,8 +161,7 @@ def _forget_some(
         ]
 
     name, going = ask_owner(settings, look)
-    for memory in going:
-        _show(memory, note=True)
+    output.table(None, map(_row, going), beside=True)
     output.require_yes(yes=yes, question=f"Delete {_these(len(going))} from {name}?")
     arguments = {"memory_ids": [memory["id"] for memory in going], "confirmation": "DELETE"}
     done = ask_owner(settings, lambda owner: call(owner, name, "delete_memories", arguments))
@@ -202,14 +200,10 @@ def _call(
     return ask_owner(options.load(context, data), ask)
 
 
-def _show(memory: Found, *, note: bool = False) -> None:
-    """One memory: how well it fits, what it says, where it stands."""
-    say = output.note if note else output.result
+def _row(memory: Found) -> list[output.Cell]:
+    """How well it fits (of a search), what it says, and where it stands."""
     score = memory.get("score")
     day = (memory.get("occurred_at") or memory["created_at"])[:10]
-    about = f"{day} · {_TIERS[memory['tier']]} · {memory['id']}"
-    head = "" if score is None else f"{score:.2f}  "
-    indent = " " * len(head)
-    text = memory["text"].replace("\n", f"\n{indent}")
-    say(Text.assemble((head, "cyan"), text))
-    say(Text(indent + about, "dim"))
+    about = f"\n{day} · {_TIERS[memory['tier']]} · {memory['id']}"
+    said = Text.assemble(memory["text"], (about, "dim"))
+    return [said] if score is None else [Text(f"{score:.2f}", "cyan"), said]

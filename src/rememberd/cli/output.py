@@ -46,15 +46,27 @@ def error(text: str) -> None:
     note(Text("Error:", "bold red"), text)
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
-    """Aligned columns in a terminal; else lines with tabs and no head."""
-    console = _console()
+def table(
+    heads: Sequence[str] | None, rows: Iterable[Sequence[Cell]], *, beside: bool = False
+) -> None:
+    """Aligned columns in a terminal; else a line for each row, with tabs and no heads.
+
+    `beside` sends it to standard error: it is not the result.
+    """
+    console = _console(stderr=beside)
     if not console.is_terminal:
         for row in rows:
-            result("\t".join(str(cell) for cell in row))
+            line = "\t".join(" ".join(str(cell).split()) for cell in row)
+            (note if beside else result)(line)
         return
-    grid = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 3, 0, 0))
-    for head in heads:
+    grid = Table(
+        box=None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+        show_header=heads is not None,
+        header_style="dim",
+    )
+    for head in heads or ():
         grid.add_column(head, overflow="fold")
     for row in rows:
         grid.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))

@@ -54,7 +54,7 @@ def _greet(settings: Settings, app: App) -> None:
     output.note()
     output.note(output.dim("Make a key for each app, then connect it:"))
     output.note(f"  rememberd key create --vault {vault}")
-    output.note(Text("  "), output.claude_line(url, "mk_…"))
+    output.note(Text("  ") + output.claude_line(url, "mk_…"))
     if app.first_vault:
         output.note()
         output.warning(
