@@ -32,7 +32,7 @@ format: .venv/dev.stamp ## format the code and fix what can be fixed safely
 	$(BIN)/ruff check --fix-only --quiet
 	$(BIN)/ruff format --quiet
 
-bench: .venv/dev.stamp ## measure retrieval, latency and load (see bench/README.md)
+bench: .venv/dev.stamp ## measure retrieval, latency and load
 	$(BIN)/python -m bench $(ARGS)
 
 docs: .venv/dev.stamp ## write docs/reference again from the code
@@ -54,6 +54,7 @@ clean: ## remove the environment and every cache; data is never touched
 
 # Without ensurepip, which Debian packages apart: the system's pip installs into the environment.
 .venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.x")'
 	$(PYTHON) -m venv --without-pip .venv
 
 .venv/runtime.stamp: requirements/runtime.txt requirements/build.txt pyproject.toml | .venv/bin/python
