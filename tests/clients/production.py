@@ -13,6 +13,7 @@ import anyio
 import uvicorn
 
 from rememberd.app import App, build_app
+from rememberd.clock import Clock
 from rememberd.engine import vaults
 from rememberd.settings import Settings, load
 from tests.http.serving import Served
@@ -30,10 +31,12 @@ class Running(Served):
 
 
 @contextlib.contextmanager
-def running(data: Path, scopes: Sequence[str] = ("read", "write")) -> Generator[Running]:
+def running(
+    data: Path, scopes: Sequence[str] = ("read", "write"), clock: Clock | None = None
+) -> Generator[Running]:
     """Serve a data directory until the end of the block. Search is by words: no model is loaded."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = _Server(load({"data": data, "embedder": "off"}, {}), listener, scopes)
+        server = _Server(load({"data": data, "embedder": "off"}, {}), listener, scopes, clock)
         thread = threading.Thread(target=anyio.run, args=(server.run,), daemon=True)
         thread.start()
         try:
@@ -46,17 +49,25 @@ def running(data: Path, scopes: Sequence[str] = ("read", "write")) -> Generator[
 
 
 class _Server:
-    def __init__(self, settings: Settings, listener: socket.socket, scopes: Sequence[str]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        listener: socket.socket,
+        scopes: Sequence[str],
+        clock: Clock | None,
+    ) -> None:
         self.ready = threading.Event()
         self.key = ""
         self._settings = settings
         self._listener = listener
         self._scopes = scopes
+        self._clock = clock
         self._uvicorn: uvicorn.Server | None = None
 
     async def run(self) -> None:
         url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        async with build_app(self._settings, public_url=url) as app, _working(app):
+        opened = build_app(self._settings, public_url=url, clock=self._clock)
+        async with opened as app, _working(app):
             listed = await vaults.create_vault(app.engine, "clients")
             self.key = (await app.keys.create(listed.vault.id, scope_names=self._scopes)).secret
             config = uvicorn.Config(app.public, log_config=None, access_log=False)
