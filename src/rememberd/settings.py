@@ -202,8 +202,9 @@ def load(
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         name = str(first["loc"][0]) if first["loc"] else "settings"
+        why = first["msg"].removeprefix("Value error, ")
         raise InvalidInput(
-            f"Setting {name} (from {origin.get(name, 'default')}): {first['msg']}.", field=name
+            f"Setting {name} (from {origin.get(name, 'default')}): {why}.", field=name
         ) from None
 
 
