@@ -1,4 +1,4 @@
-"""People: the first set-up, signing in, recovery, invitations, members.
+"""People: the first set-up, taking up an invitation, signing in, recovery.
 
 Answers about accounts never tell whether an email is known. Attempts are slowed down per account
 and per address, and no one is ever locked out for good.
@@ -15,15 +15,14 @@ from rememberd.auth import tokens
 from rememberd.auth.limits import Backoff, Wait, Window
 from rememberd.auth.passwords import Passwords
 from rememberd.clock import Clock
-from rememberd.errors import Denied, InvalidInput, NotFound, TooManyAttempts
-from rememberd.model import Account, Role
+from rememberd.errors import Conflict, Denied, InvalidInput, NotFound, TooManyAttempts
+from rememberd.model import Account
 from rememberd.store import accounts, control, ledger
-from rememberd.store.accounts import Invitation, Member, Membership
+from rememberd.store.accounts import Invitation
 from rememberd.store.store import Store
 from rememberd.store.transaction import Transaction
 
 SETUP_LIFE = timedelta(days=1)
-INVITATION_LIFE = timedelta(days=7)
 RECOVERY_CODES = 10
 _EMAIL = re.compile(r"[^\s@<>\"'\\]{1,64}@[^\s@<>\"'\\]{1,190}")
 
@@ -167,97 +166,24 @@ class Accounts:
             accounts.join(tx, found.organization_id, account_id, found.role, now)
 
     async def accept_signed_in(self, token: str, account: Account) -> None:
-        """Take up an invitation with the account one has. Raises NotFound, InvalidInput."""
+        """Take up an invitation with the account one has.
+
+        Raises NotFound, InvalidInput for somebody else's, Conflict for a member: a link must not
+        lower anybody's role.
+        """
 
         def enter(tx: Transaction) -> None:
             found = self._open(tx, token)
             if found.kind != "invite" or (found.email and found.email != account.email):
                 raise InvalidInput("This invitation is for another account.", field="email")
+            if accounts.role_in(tx, found.organization_id, account.id) and not found.project_id:
+                raise Conflict("You are a member already. An owner can change your role.")
             if not accounts.use_invitation(tx, found.id, self._clock.now()):
                 raise NotFound("This link was used already. Ask for a new one.")
             self._admit(tx, found, account.id)
             self._record(tx, account.id, "member.joined", found.organization_id)
 
         await self._store.control.write(enter)
-
-    async def invite(
-        self,
-        inviter: Account,
-        organization_id: str,
-        role: Role,
-        email: str | None = None,
-        project_id: str | None = None,
-    ) -> str:
-        """A one-time link's token. Raises Denied unless the inviter owns the organization."""
-        email = check_email(email) if email else None
-        token, now = tokens.mint("mil_"), self._clock.now()
-
-        def enter(tx: Transaction) -> None:
-            self._check_owner(tx, organization_id, inviter)
-            invitation = Invitation(
-                self._clock.new_id("inv"),
-                "invite",
-                organization_id,
-                project_id,
-                role,
-                email,
-                now + INVITATION_LIFE,
-                None,
-            )
-            accounts.add_invitation(tx, invitation, tokens.digest(token), inviter.id, now)
-            self._record(tx, inviter.id, "member.invited", organization_id, role=role)
-
-        await self._store.control.write(enter)
-        return token
-
-    # -- members -----------------------------------------------------------------------------------
-
-    async def members(self, account: Account, organization_id: str) -> list[Member]:
-        """Raises NotFound for an organization one does not belong to."""
-
-        def look(tx: Transaction) -> list[Member]:
-            if accounts.role_in(tx, organization_id, account.id) is None:
-                raise NotFound("There is no such organization.")
-            return accounts.members(tx, organization_id)
-
-        return await self._store.control.read(look)
-
-    async def memberships(self, account: Account) -> list[Membership]:
-        return await self._store.control.read(lambda tx: accounts.memberships(tx, account.id))
-
-    async def remove_member(self, owner: Account, organization_id: str, account_id: str) -> None:
-        """Their access through grants ends at once. Raises Denied, NotFound, Conflict."""
-
-        def leave(tx: Transaction) -> None:
-            if owner.id != account_id:
-                self._check_owner(tx, organization_id, owner)
-            accounts.leave(tx, organization_id, account_id)
-            self._record(tx, owner.id, "member.removed", account_id)
-
-        await self._store.control.write(leave)
-
-    async def set_role(
-        self, owner: Account, organization_id: str, account_id: str, role: Role
-    ) -> None:
-        """Raises Denied, NotFound."""
-
-        def change(tx: Transaction) -> None:
-            self._check_owner(tx, organization_id, owner)
-            if accounts.role_in(tx, organization_id, account_id) is None:
-                raise NotFound("There is no such member.")
-            if account_id == owner.id and role != "owner":
-                accounts.leave(tx, organization_id, account_id)  # refuses for the last owner
-            accounts.join(tx, organization_id, account_id, role, self._clock.now())
-            self._record(tx, owner.id, "member.role", account_id, role=role)
-
-        await self._store.control.write(change)
-
-    def _check_owner(self, tx: Transaction, organization_id: str, account: Account) -> None:
-        role = accounts.role_in(tx, organization_id, account.id)
-        if role is None:
-            raise NotFound("There is no such organization.")
-        if role != "owner":
-            raise Denied("Only owners of the organization may do this.")
 
     # -- signing in --------------------------------------------------------------------------------
 
@@ -351,6 +277,11 @@ class Accounts:
             lambda tx: accounts.replace_recovery_codes(tx, account.id, map(_code_digest, codes))
         )
         return codes
+
+    async def recovery_codes_left(self, account: Account) -> int:
+        return await self._store.control.read(
+            lambda tx: accounts.recovery_codes_left(tx, account.id)
+        )
 
     def _record(
         self, tx: Transaction, actor: str, action: str, subject: str, **detail: str

@@ -89,6 +89,15 @@ class Sessions:
         digest = browser.session.digest
         await self._store.control.write(lambda tx: tx.run("end_session", digest=digest))
 
+    async def count_others(self, browser: Browser) -> int:
+        """In how many other browsers its account is signed in."""
+        account, digest, now = browser.account, browser.session.digest, self._clock.now()
+        if account is None:
+            return 0
+        return await self._store.control.read(
+            lambda tx: accounts.other_sessions(tx, account.id, digest, now)
+        )
+
     async def end_others(self, browser: Browser) -> None:
         """After a password change: every other browser has to sign in again."""
         account = browser.account

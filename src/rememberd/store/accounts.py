@@ -108,14 +108,23 @@ def join_project(
 
 
 def leave(tx: Transaction, organization_id: str, account_id: str) -> None:
-    """End a membership, also in the organization's projects. Raises Conflict for the last owner."""
-    role = role_in(tx, organization_id, account_id)
-    if role is None:
+    """End a membership, also in the organization's projects.
+
+    Raises NotFound, Conflict for the last owner.
+    """
+    if role_in(tx, organization_id, account_id) is None:
         raise NotFound("There is no such member.")
-    if role == "owner" and int(tx.value("count_owners", organization_id=organization_id)) == 1:
-        raise Conflict("An organization needs an owner: make somebody else one first.")
+    check_not_last_owner(tx, organization_id, account_id)
     tx.run("remove_member", organization_id=organization_id, account_id=account_id)
     tx.run("remove_project_members", organization_id=organization_id, account_id=account_id)
+
+
+def check_not_last_owner(tx: Transaction, organization_id: str, account_id: str) -> None:
+    """Raises Conflict when nobody else owns the organization."""
+    if role_in(tx, organization_id, account_id) != "owner":
+        return
+    if int(tx.value("count_owners", organization_id=organization_id)) == 1:
+        raise Conflict("An organization needs an owner: make somebody else one first.")
 
 
 def members(tx: Transaction, organization_id: str) -> list[Member]:
@@ -130,6 +139,14 @@ def role_in(tx: Transaction, organization_id: str, account_id: str) -> Role | No
         if member.account_id == account_id:
             return member.role
     return None
+
+
+def organization_name(tx: Transaction, organization_id: str) -> str:
+    """Raises NotFound."""
+    name: str | None = tx.value("organization_name", id=organization_id)
+    if name is None:
+        raise NotFound("There is no such organization.")
+    return name
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +314,17 @@ def replace_recovery_codes(tx: Transaction, account_id: str, digests: Iterable[b
     tx.many("add_recovery_code", rows)
 
 
+def use_recovery_code(tx: Transaction, account_id: str, digest: bytes, now: datetime) -> bool:
+    """True once for each code."""
+    return bool(
+        tx.run("use_recovery_code", account_id=account_id, digest=digest, at=to_micros(now))
+    )
+
+
+def recovery_codes_left(tx: Transaction, account_id: str) -> int:
+    return int(tx.value("recovery_codes_left", account_id=account_id))
+
+
 # --- sessions ----------------------------------------------------------------------------------
 
 
@@ -341,8 +369,6 @@ def session(tx: Transaction, digest: bytes, now: datetime) -> Session | None:
     )
 
 
-def use_recovery_code(tx: Transaction, account_id: str, digest: bytes, now: datetime) -> bool:
-    """True once for each code."""
-    return bool(
-        tx.run("use_recovery_code", account_id=account_id, digest=digest, at=to_micros(now))
-    )
+def other_sessions(tx: Transaction, account_id: str, but: bytes, now: datetime) -> int:
+    """In how many other browsers the account is signed in."""
+    return int(tx.value("count_sessions", account_id=account_id, but=but, now=to_micros(now)))

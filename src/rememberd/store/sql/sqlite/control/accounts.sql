@@ -44,6 +44,9 @@ FROM member JOIN organization ON organization.id = member.organization_id
 WHERE member.account_id = :account_id
 ORDER BY organization.name;
 
+-- organization_name --
+SELECT name FROM organization WHERE id = :id;
+
 -- count_owners --
 SELECT count(*) FROM member WHERE organization_id = :organization_id AND role = 'owner';
 
@@ -144,6 +147,10 @@ DELETE FROM session WHERE digest = :digest;
 
 -- end_sessions --
 DELETE FROM session WHERE account_id = :account_id AND digest <> :but;
+
+-- count_sessions --
+SELECT count(*) FROM session
+WHERE account_id = :account_id AND digest <> :but AND expires_at > :now;
 
 -- expire_sessions --
 DELETE FROM session WHERE expires_at <= :now;
