@@ -85,7 +85,7 @@ class Members:
         email: str | None = None,
         project_id: str | None = None,
     ) -> str:
-        """The token of a link that is good once, for a week. Raises Denied, NotFound, InvalidInput."""
+        """The token of a link, good once within a week. Raises Denied, NotFound, InvalidInput."""
         email = check_email(email) if email else None
         token, now = tokens.mint("mil_"), self._clock.now()
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rememberd.engine.engine import Engine
 from rememberd.engine.status import vault_ref
 from rememberd.errors import InvalidInput
-from rememberd.model import Certificate, Project, Vault, VaultKind
+from rememberd.model import Account, Certificate, Project, Vault, VaultKind
 from rememberd.store import control, lifecycle
 from rememberd.store.transaction import Transaction
 
@@ -51,18 +51,35 @@ async def list_projects(engine: Engine) -> list[Project]:
 
 
 async def create_vault(engine: Engine, name: str, project: str | None = None) -> ListedVault:
-    """A personal vault, or a project's. Raises Conflict, NotFound (project), InvalidInput."""
+    """For the command line: the first owner's personal vault, or a project's.
+
+    Raises Conflict, NotFound (project), InvalidInput.
+    """
     check_name(name)
-    project_id = None
     if project is not None:
         project_id = (await _project(engine, project)).id
-    vault = await lifecycle.create(
-        engine.store,
-        name,
-        kind=VaultKind.PROJECT if project_id else VaultKind.PERSONAL,
-        project_id=project_id,
-    )
+        vault = await lifecycle.create(
+            engine.store, name, kind=VaultKind.PROJECT, project_id=project_id
+        )
+    else:
+        owner = await engine.store.control.read(lambda tx: tx.value("first_owner"))
+        vault = await lifecycle.create(engine.store, name, account_id=owner)
     return ListedVault(vault, vault_ref(vault.id), project)
+
+
+async def create_own(engine: Engine, account: Account, name: str) -> Vault:
+    """A personal vault of somebody who is signed in. Raises Conflict, InvalidInput."""
+    return await lifecycle.create(engine.store, check_name(name), account_id=account.id)
+
+
+async def create_shared(engine: Engine, organization_id: str, name: str) -> Vault:
+    """A vault that all members of an organization share. Raises Conflict, InvalidInput."""
+    return await lifecycle.create(
+        engine.store,
+        check_name(name),
+        kind=VaultKind.ORGANIZATION,
+        organization_id=organization_id,
+    )
 
 
 async def _project(engine: Engine, name: str) -> Project:
@@ -85,9 +102,12 @@ async def list_vaults(engine: Engine) -> list[ListedVault]:
 
 
 async def vault_named(engine: Engine, name: str) -> Vault:
-    """Raises NotFound."""
+    """By ref or by name. Raises NotFound, or Conflict when a name does not say which."""
 
     def find(tx: Transaction) -> Vault:
+        for vault in control.vaults(tx):
+            if vault_ref(vault.id) == name:
+                return vault
         home = control.local_organization(tx, engine.clock)
         return control.vault_named(tx, home.id, name)
 

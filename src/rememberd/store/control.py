@@ -95,9 +95,11 @@ def add_vault(
     kind: VaultKind,
     clock: Clock,
     project_id: str | None = None,
+    account_id: str | None = None,
 ) -> Vault:
-    """Enter a vault as `creating`. Raises Conflict when the name is taken."""
-    if tx.one("vault_by_name", organization_id=organization_id, name=name):
+    """Enter a vault as `creating`. Raises Conflict when its owner has one of this name."""
+    owner = {"organization_id": organization_id, "account_id": account_id}
+    if tx.one("vault_by_owner", name=name, **owner):
         raise Conflict(f"A vault named {name!r} exists already.")
     vault_id = clock.new_id("vlt")
     tx.run(
@@ -105,7 +107,7 @@ def add_vault(
         id=vault_id,
         organization_id=organization_id,
         project_id=project_id,
-        account_id=None,
+        account_id=account_id,
         kind=str(kind),
         name=name,
         created_at=to_micros(clock.now()),
@@ -119,11 +121,13 @@ def vault(tx: Transaction, vault_id: str) -> Vault:
 
 
 def vault_named(tx: Transaction, organization_id: str, name: str) -> Vault:
-    """Raises NotFound."""
-    row = tx.one("vault_by_name", organization_id=organization_id, name=name)
-    if row is None:
+    """Raises NotFound, or Conflict when several people have a vault of this name."""
+    rows = tx.all("vault_by_name", organization_id=organization_id, name=name)
+    if not rows:
         raise NotFound(f"There is no vault named {name!r}. See `rememberd vault list`.")
-    return vault_from_row(row)
+    if len(rows) > 1:
+        raise Conflict(f"{len(rows)} vaults are named {name!r}: say the ref of the one you mean.")
+    return vault_from_row(rows[0])
 
 
 def vaults(tx: Transaction) -> list[Vault]:

@@ -47,6 +47,10 @@ ORDER BY organization.name;
 -- organization_name --
 SELECT name FROM organization WHERE id = :id;
 
+-- first_owner --
+-- Whose what the command line makes is, once somebody has signed in.
+SELECT account_id FROM member WHERE role = 'owner' ORDER BY created_at LIMIT 1;
+
 -- count_owners --
 SELECT count(*) FROM member WHERE organization_id = :organization_id AND role = 'owner';
 

@@ -32,6 +32,11 @@ SELECT * FROM vault WHERE id = :id;
 SELECT * FROM vault
 WHERE organization_id = :organization_id AND name = :name AND status <> 'erased';
 
+-- vault_by_owner --
+SELECT * FROM vault
+WHERE organization_id = :organization_id AND name = :name AND account_id IS :account_id
+    AND status <> 'erased';
+
 -- vaults --
 SELECT * FROM vault WHERE status <> 'erased' ORDER BY name;
 
