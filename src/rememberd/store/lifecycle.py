@@ -37,12 +37,16 @@ async def create(
     kind: VaultKind = VaultKind.PERSONAL,
     organization_id: str | None = None,
     project_id: str | None = None,
+    account_id: str | None = None,
 ) -> Vault:
-    """Make a vault; in the organization `local` unless told otherwise. Raises Conflict."""
+    """Make a vault; in the organization `local` unless told otherwise. Raises Conflict.
+
+    `account_id` is whose a personal vault is; None before anyone has signed in.
+    """
 
     def enter(tx: Transaction) -> Vault:
         home = organization_id or control.local_organization(tx, store.clock).id
-        return control.add_vault(tx, home, name, kind, store.clock, project_id)
+        return control.add_vault(tx, home, name, kind, store.clock, project_id, account_id)
 
     async def make() -> Vault:
         vault = await store.control.write(enter)
