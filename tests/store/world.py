@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from rememberd.clock import SystemClock
-from rememberd.model import Draft, Memory
-from rememberd.store import lifecycle, memories
+from rememberd.model import Draft, Memory, Vault
+from rememberd.store import control, lifecycle, memories
 from rememberd.store.place import DataDirectory
 from rememberd.store.store import Store, StoreOptions
 
@@ -71,8 +71,9 @@ async def texts(store: Store, vault_id: str) -> list[str]:
     return [memory.text for memory in reversed(found)]
 
 
-async def status(store: Store, vault_id: str) -> str:
-    return await store.control.read(lambda tx: tx.one("vault", id=vault_id)["status"])  # pyright: ignore[reportOptionalSubscript]
+async def registered(store: Store, vault_id: str) -> Vault:
+    """What control says of a vault."""
+    return await store.control.read(lambda tx: control.vault(tx, vault_id))
 
 
 def vault_file(store: Store, vault_id: str, generation: int = 1) -> Path:

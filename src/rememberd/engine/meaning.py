@@ -118,6 +118,8 @@ class Meaning:
                 continue
             if found is not None and found.identity == identity:
                 return found
+            if found is not None:
+                await found.close()
         return None
 
     async def close(self) -> None:

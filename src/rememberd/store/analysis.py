@@ -20,6 +20,7 @@ ANALYSIS_VERSION = 1
 
 #: Longest term, in characters. Longer words are cut, on both sides alike.
 MAX_TERM = 64
+_MOST_MARKS = 8
 
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTHS = (
@@ -79,7 +80,7 @@ def index_terms(text: str) -> str:
     """The terms of `text` in order, repeated as often as they occur, joined by single spaces.
 
     Empty when the text has no word character and no symbol. Every term is one token to FTS5's
-    `unicode61` and `ascii` tokenizers.
+    `ascii` tokenizer, which leaves the rest of Unicode alone; `unicode61` would split a few.
     """
     return " ".join(term for unit, kinds in _units(text) for term in _spell_out(unit, kinds))
 
@@ -187,7 +188,8 @@ def _word_terms(unit: str, kinds: str) -> tuple[str, ...]:
 
 
 def _clusters(unit: str, kinds: str) -> list[str]:
-    return [_fold(unit[c.start() : c.end()]) for c in _CLUSTER.finditer(kinds)]
+    """Single characters, each with its marks."""
+    return [_fold(unit[c.start() : c.end()])[:_MOST_MARKS] for c in _CLUSTER.finditer(kinds)]
 
 
 def _pairs(clusters: list[str]) -> list[str]:

@@ -28,6 +28,31 @@ T = TypeVar("T")
 IDLE_READERS = 2
 
 
+def create(path: Path, book: str, key: bytes | None, identity: str) -> None:
+    """Make a new file that says whose it is. Blocks; runs on any thread.
+
+    The file takes its name when it is whole, so a crash leaves none that cannot be opened.
+    Raises StorageError when it exists.
+    """
+    if path.exists():
+        raise StorageError(f"{path.name} exists already; it was left alone.")
+    part = path.with_suffix(".part")
+    for left_over in part.parent.glob(f"{part.name}*"):
+        left_over.unlink()
+    with sqlite.translated():
+        connection = sqlite.connect(part, key, "rw", create=True)
+        try:
+            connection.pragma("application_id", sqlite.APPLICATION_ID)
+            connection.pragma("journal_mode", "wal")
+            migrate(connection, book)
+            connection.execute("INSERT INTO meta VALUES ('identity', ?)", (identity,))
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        finally:
+            connection.close()
+    part.rename(path)
+    sync_folder(path.parent)
+
+
 class Database:
     """Open with `Database.open`; every method may be called from any thread."""
 
@@ -51,30 +76,6 @@ class Database:
         self._writing: dict[str, apsw.Connection] = {}
 
     # -- opening and closing ---------------------------------------------------------------------
-
-    def create(self, identity: str) -> None:
-        """Make a new file that says whose it is. Blocks; runs on any thread.
-
-        The file takes its name when it is whole, so a crash leaves none that cannot be opened.
-        Raises StorageError when it exists.
-        """
-        if self.path.exists():
-            raise StorageError(f"{self.path.name} exists already; it was left alone.")
-        part = self.path.with_suffix(".part")
-        for left_over in part.parent.glob(f"{part.name}*"):
-            left_over.unlink()
-        with sqlite.translated():
-            connection = sqlite.connect(part, self._key, "rw", create=True)
-            try:
-                connection.pragma("application_id", sqlite.APPLICATION_ID)
-                connection.pragma("journal_mode", "wal")
-                migrate(connection, self._book)
-                connection.execute("INSERT INTO meta VALUES ('identity', ?)", (identity,))
-                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            finally:
-                connection.close()
-        part.rename(self.path)
-        sync_folder(self.path.parent)
 
     def open(self, identity: str) -> None:
         """Check the file and bring its schema up to date. Blocks; runs on any thread, once.

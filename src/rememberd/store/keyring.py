@@ -20,8 +20,8 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from rememberd.clock import Clock, from_micros, isoformat, to_micros
 from rememberd.errors import DatabaseMissing, InvalidInput, MasterKeyProblem, WrongKey
-from rememberd.store.database import Database
-from rememberd.store.place import sync_folder
+from rememberd.store.database import Database, create
+from rememberd.store.place import DataDirectory, sync_folder
 from rememberd.store.transaction import Transaction
 
 _CHECK = b"rememberd master key check"
@@ -49,6 +49,16 @@ def load_master_key(given: str | None, file: Path, *, may_create: bool) -> bytes
     if stat.S_IMODE(file.stat().st_mode) & 0o077:
         raise MasterKeyProblem(f"{file} can be read by others. Run: chmod 600 {file}")
     return _from_hex(file.read_text(encoding="ascii", errors="replace").strip(), str(file))
+
+
+def begin_key_store(directory: DataDirectory, master_setting: str | None) -> None:
+    """Make an empty key store where a restored backup left it out, to take in a key export.
+
+    The caller holds the directory's lock. Does nothing where there is one, or nothing at all.
+    """
+    if directory.control.exists() and not directory.keys.exists():
+        load_master_key(master_setting, directory.master_key, may_create=True)
+        create(directory.keys, "keys", None, "keys")
 
 
 def _from_hex(text: str, origin: str) -> bytes:
@@ -121,7 +131,7 @@ class Keyring:
             )
         master = load_master_key(master_setting, master_file, may_create=fresh)
         if fresh:
-            database.create("keys")
+            create(database.path, "keys", None, "keys")
         database.open("keys")
         ring = cls(database, master, clock)
         try:

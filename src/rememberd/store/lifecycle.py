@@ -21,6 +21,7 @@ from rememberd.model import Certificate, Vault, VaultKind, VaultStatus
 from rememberd.store import control, ledger, vectors
 from rememberd.store.control import Unfinished
 from rememberd.store.database import Database
+from rememberd.store.database import create as create_file
 from rememberd.store.keyring import ExportedKey, open_export
 from rememberd.store.place import sync_folder
 from rememberd.store.store import Store
@@ -79,11 +80,11 @@ async def _take_back(store: Store, vault: Vault) -> None:
     await store.control.write(lambda tx: tx.run("remove_unmade_vault", id=vault.id))
 
 
-def _make_file(store: Store, vault_id: str, generation: int) -> Database:
-    """A new key, then an empty file that it opens; both durable."""
-    database = store.file(vault_id, generation, store.keyring.create(vault_id, generation))
-    database.create(vault_id)
-    return database
+def _make_file(store: Store, vault_id: str, generation: int) -> bytes:
+    """A new key, then an empty file that it opens; both durable. Returns the key."""
+    key = store.keyring.create(vault_id, generation)
+    create_file(store.directory.vault(vault_id, generation), "vault", key, vault_id)
+    return key
 
 
 # --- forget all --------------------------------------------------------------------------------
@@ -137,7 +138,8 @@ async def _replace(store: Store, vault: Vault, before: Contents, actor: str) -> 
     now = store.clock.now()
     fresh = vault.generation + 1
     await _discard(store, vault.id, fresh)
-    database = await asyncio.to_thread(_make_file, store, vault.id, fresh)
+    key = await asyncio.to_thread(_make_file, store, vault.id, fresh)
+    database = store.file(vault.id, fresh, key)
     await asyncio.to_thread(database.open, vault.id)
 
     def carry_over(tx: Transaction) -> tuple[Contents, str]:

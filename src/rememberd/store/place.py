@@ -22,6 +22,8 @@ NETWORK = frozenset(
     | {"fuse.rclone", "fuse.s3fs", "davfs", "fuse.davfs2"}
 )
 
+MOUNTS = Path("/proc/self/mounts")
+
 
 class DataDirectory:
     """Paths below one data directory."""
@@ -60,8 +62,11 @@ class Lock:
         self._file: int | None = None
 
     def acquire(self) -> None:
-        """Raises DataDirectoryBusy when another process owns the directory."""
-        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        """Raises DataDirectoryBusy when another process owns the directory, StorageError."""
+        try:
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StorageError(f"Cannot open {self._path}: {error.strerror}.") from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -98,7 +103,7 @@ def file_system(path: Path) -> str:
         mounts = [(line.split(" on ")[1].split(" (")[0], _kind(line)) for line in lines]
     else:
         try:
-            text = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
+            text = MOUNTS.read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ""
         mounts = [(parts[1], parts[2]) for parts in map(str.split, text.splitlines())]

@@ -26,6 +26,7 @@ from rememberd.model import Mode
 
 APPLICATION_ID = 0x52454D42  # "REMB"
 PAGE_SIZE = 4096
+_SMALLEST_PAGE = 512  # of any SQLite database
 LEDGER = frozenset({"usage", "audit"})
 BUSY_MS = 10_000
 
@@ -141,7 +142,7 @@ def check(path: Path, key: bytes | None) -> None:
     """
     if not path.exists():
         raise DatabaseMissing(_MISSING.format(path.name))
-    if path.stat().st_size == 0:  # which SQLite would take for a new database
+    if path.stat().st_size < _SMALLEST_PAGE:  # SQLite would take it for a new database
         raise DatabaseTruncated(_TRUNCATED.format(path.name))
     # On a connection without any settings: some of them read the first page, and fail there.
     connection = _open(path, key, apsw.SQLITE_OPEN_READWRITE)
@@ -186,13 +187,12 @@ def _unreadable(path: Path, key: bytes | None) -> StorageError:
 
 
 def _damage(path: Path, connection: apsw.Connection) -> StorageError:
-    """Tell a cut-off file from a damaged one: a cut-off one still opens when told to forgive it."""
+    """Tell a cut-off file, which has fewer pages than its header says, from a damaged one."""
     try:
-        connection.pragma("writable_schema", "on")
-        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
-    except apsw.Error:
-        return DatabaseCorrupt(f"{path.name} is damaged. Restore it from a backup.")
-    return DatabaseTruncated(_TRUNCATED.format(path.name))
+        connection.execute("BEGIN IMMEDIATE; ROLLBACK")  # reads no more than the header
+    except apsw.CorruptError:
+        return DatabaseTruncated(_TRUNCATED.format(path.name))
+    return DatabaseCorrupt(f"{path.name} is damaged. Restore it from a backup.")
 
 
 def _opens_plain(path: Path) -> bool:

@@ -20,7 +20,7 @@ from rememberd.errors import DatabaseMissing, NotFound, ReadOnly, VaultUnavailab
 from rememberd.model import Mode, Vault, VaultStatus
 from rememberd.store import control, memories, sqlite
 from rememberd.store.cache import VaultCache
-from rememberd.store.database import IDLE_READERS, Database
+from rememberd.store.database import IDLE_READERS, Database, create
 from rememberd.store.keyring import Keyring
 from rememberd.store.place import DataDirectory
 from rememberd.store.transaction import Transaction
@@ -40,7 +40,6 @@ class StoreOptions:
     reader_threads: int = 4
     open_vaults: int | None = None  #: None: from the limit on open files
     cache_bytes: int = 256 * 1024 * 1024
-    new_key_store: bool = False  #: begin one if keys.db is missing: to take in a key export
 
 
 class VaultHandle:
@@ -146,7 +145,7 @@ class Store:
                 options.master_key,
                 directory.master_key,
                 clock,
-                may_create=options.new_key_store or not started,
+                may_create=not started,
             )
             store = cls(directory, options, clock, database, keyring, readers, writers)
             store._dirty.update(database.read_here(control.dirty_vaults))
@@ -347,7 +346,7 @@ def _open_control(directory: DataDirectory, database: Database) -> None:
                 f"{directory.control} is missing, but keys or vaults are here. Restore it from the "
                 "backup that they come from."
             )
-        database.create("control")
+        create(directory.control, "control", None, "control")
     database.open("control")
 
 
