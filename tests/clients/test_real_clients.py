@@ -137,6 +137,34 @@ def test_the_typescript_client_of_before_the_revision_stores_and_finds(
     assert said["version"] == NEWEST_LEGACY
 
 
+# --- mcp-remote --------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_stdio_client_reaches_us_through_mcp_remote(
+    server: Running, node22: Node, tmp_path: Path, mode: str
+) -> None:
+    text = f"The release phrase of the bridge {mode} demo is ORCHID-7424."
+    bridge = str(node22.folder / "node_modules" / "mcp-remote" / "dist" / "proxy.js")
+    started = StdioServerParameters(
+        command=str(node22.binary),
+        args=[
+            *(bridge, server.mcp, "--allow-http", "--transport", "http-only", "--silent"),
+            *("--header", f"Authorization: Bearer {server.key}"),
+        ],
+        env={"HOME": str(tmp_path)},
+    )
+    async with Client(stdio_client(started), mode=mode) as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == TOOLS
+        listed = (await client.list_resources()).resources
+        assert [str(resource.uri) for resource in listed] == RESOURCES
+        await client.call_tool("store_memory", {"content": text})
+        found = await client.call_tool("search_memories", {"query": text})
+        assert found.structured_content is not None
+        assert found.structured_content["memories"][0]["text"] == text
+
+
 # --- the Inspector -----------------------------------------------------------------------------
 
 INSPECTOR = "@modelcontextprotocol/inspector/clients/launcher/build/index.js"

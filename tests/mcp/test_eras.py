@@ -91,6 +91,11 @@ async def test_a_legacy_version_header_wins_over_a_stray_method_header(server: M
     assert answer.status == 200
 
 
+async def test_a_handshake_may_mirror_its_method(server: McpServer) -> None:
+    answer = await post(server, initialize("2025-11-25"), ("Mcp-Method", "initialize"))
+    assert answer.result["protocolVersion"] == "2025-11-25"
+
+
 async def test_without_headers_the_body_decides(server: McpServer) -> None:
     answer = said(await server.answer(json.dumps(modern("tools/list")).encode(), ALICE))
     assert answer.result["resultType"] == "complete"

@@ -68,7 +68,9 @@ def era_of(message: Message, routing: Routing | None) -> Era:
     if routing is None:
         return Era.LEGACY
     if routing.version is None:
-        return Era.LEGACY if routing.method is None else Era.MODERN
+        # Some bridges mirror the method of a handshake too (mcp-remote 0.15).
+        handshake = message.method == "initialize" or routing.method is None
+        return Era.LEGACY if handshake else Era.MODERN
     return Era.LEGACY if routing.version in HANDSHAKE_PROTOCOL_VERSIONS else Era.MODERN
 
 
