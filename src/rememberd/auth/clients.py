@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rememberd.auth import document_rules, presented
+from rememberd.auth import presented
 from rememberd.auth.client_authentication import ClientAuthentication
 from rememberd.auth.errors import OAuthError
 from rememberd.auth.fetch import Fetcher, Network
@@ -31,11 +31,19 @@ class Clients:
 
     @classmethod
     def assemble(
-        cls, store: Store, clock: Clock, issuer: str, network: Network | None = None
+        cls,
+        store: Store,
+        clock: Clock,
+        issuer: str,
+        network: Network | None = None,
+        *,
+        documents: bool = True,
     ) -> Clients:
-        """Everything about clients, on one store. `network`: how their documents are fetched."""
+        """Everything about clients, on one store. `network`: how their documents are fetched, if
+        clients may be `documents` at all.
+        """
         fetcher = Fetcher(clock, network)
-        known = KnownClients(store, MetadataDocuments(store, clock, fetcher))
+        known = KnownClients(store, MetadataDocuments(store, clock, fetcher) if documents else None)
         authentication = ClientAuthentication(
             store,
             clock,
@@ -48,7 +56,7 @@ class Clients:
 
     def needs_fetch(self, client_id: str) -> bool:
         """Whether looking it up may send a request out: only for people who have signed in."""
-        return document_rules.is_url(client_id)
+        return self._known.is_document(client_id)
 
     async def resolve(self, client_id: str, requester: str) -> Client:
         """The client, for consent. `requester` is who is signed in, or the address of the request:

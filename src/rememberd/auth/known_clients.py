@@ -18,21 +18,27 @@ _LONGEST_ID = 2_000
 
 
 class KnownClients:
-    def __init__(self, store: Store, documents: MetadataDocuments) -> None:
+    """`documents` is None where the setting `client_documents` is off."""
+
+    def __init__(self, store: Store, documents: MetadataDocuments | None) -> None:
         self._store = store
         self._documents = documents
+
+    def is_document(self, client_id: str) -> bool:
+        """Whether looking the client up may send a request out."""
+        return self._documents is not None and document_rules.is_url(client_id)
 
     async def for_authorization(self, client_id: str, requester: str) -> Client:
         """Raises OAuthError `invalid_client`, or `temporarily_unavailable` if it may work later."""
         _check(client_id)
-        if document_rules.is_url(client_id):
+        if self.is_document(client_id) and self._documents:
             return await self._documents.for_authorization(client_id, requester)
         return await self._registered(client_id)
 
     async def for_token(self, client_id: str) -> Client:
         """Raises OAuthError as above."""
         _check(client_id)
-        if document_rules.is_url(client_id):
+        if self.is_document(client_id) and self._documents:
             return await self._documents.for_token(client_id) or _unknown()
         return await self._registered(client_id)
 
