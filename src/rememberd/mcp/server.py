@@ -192,7 +192,10 @@ def _unknown_method(call: Call) -> RpcError:
 
 
 def _status(refusal: RpcError, era: Era) -> int:
-    """Legacy errors travel in HTTP 200; modern ones have the status of the transport's table."""
+    """Legacy errors travel in HTTP 200; modern ones have the status of the transport's table.
+
+    It has none for an internal error; 200 is where every client looks for the error inside.
+    """
     if era is Era.LEGACY or refusal.number == INTERNAL_ERROR:
         return 200
     return 404 if refusal.number == METHOD_NOT_FOUND else 400
