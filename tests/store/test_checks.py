@@ -91,8 +91,7 @@ async def filled(data_dir: Path) -> tuple[str, Path]:
     """A directory whose one vault holds a thousand words; closed."""
     async with opened(data_dir) as store:
         vault_id = await new_vault(store)
-        for number in range(20):
-            await remember(store, vault_id, f"fact {number} " + "word " * 400)
+        await remember(store, vault_id, "word " * 8_000)
         return vault_id, store.directory.vault(vault_id, 1)
 
 

@@ -96,20 +96,27 @@ def head(tx: Transaction) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChainReport:
-    """What verifying a chain found; `broken_at` is the first row that does not follow."""
+    """What verifying a chain found; `broken_at` is the first row that does not follow.
+
+    A chain whose end was cut off follows still, so `anchored` says whether it holds the hash that
+    stands in a certificate or in another chain.
+    """
 
     rows: int
     head: str
+    anchored: bool
     broken_at: int | None = None
     broken_time: datetime | None = None
 
 
-def verify(tx: Transaction) -> ChainReport:
-    """Walk the whole chain."""
-    previous, count = GENESIS, 0
+def verify(tx: Transaction, anchor: str = GENESIS) -> ChainReport:
+    """Walk the whole chain, looking out for the hash `anchor`."""
+    previous, count, anchored = GENESIS, 0, anchor == GENESIS
     while rows := tx.all("audit_since", after=count, limit=1000):
         for row in rows:
             if row["seq"] != count + 1 or link_hash(previous, row) != row["hash"]:
-                return ChainReport(count, previous, row["seq"], from_micros(row["at"]))
+                at = from_micros(row["at"])
+                return ChainReport(count, previous, anchored, row["seq"], at)
             previous, count = row["hash"], row["seq"]
-    return ChainReport(count, previous)
+            anchored = anchored or previous == anchor
+    return ChainReport(count, previous, anchored)
