@@ -1,0 +1,84 @@
+"""`/account`: how somebody signs in, and where they are signed in.
+
+New recovery codes are in one answer and never again; a new password ends every other session.
+"""
+
+from __future__ import annotations
+
+from starlette.responses import JSONResponse, Response
+
+from rememberd.auth.accounts import Accounts
+from rememberd.auth.passkeys import Passkeys
+from rememberd.auth.sessions import Sessions
+from rememberd.console.problems import Problem
+from rememberd.console.render import Pages
+from rememberd.console.visits import Visit, see_other
+from rememberd.console.words import plain_name
+from rememberd.errors import InvalidInput
+
+_DONE = {
+    "password": "The password was changed, and every other browser was signed out.",
+    "passkey": "The passkey was added. You can sign in with it from now on.",
+    "passkey-removed": "The passkey was removed. It no longer opens this account.",
+    "sessions": "Every other browser was signed out.",
+}
+
+
+class AccountPage:
+    def __init__(
+        self, pages: Pages, accounts: Accounts, passkeys: Passkeys, sessions: Sessions
+    ) -> None:
+        self._pages = pages
+        self._accounts = accounts
+        self._passkeys = passkeys
+        self._sessions = sessions
+
+    async def show(self, visit: Visit, problem: Problem | None = None) -> Response:
+        account = visit.account
+        return await self._pages.page(
+            visit,
+            "account.html",
+            problem,
+            done=None if problem else _DONE.get(visit.query("done")),
+            passkeys=await self._passkeys.list(account),
+            codes_left=await self._accounts.recovery_codes_left(account),
+            other_sessions=await self._sessions.count_others(await visit.known()),
+        )
+
+    async def submit(self, visit: Visit) -> Response:
+        account = visit.account
+        match visit.form.get("action"):
+            case "password":
+                return await self._change_password(visit)
+            case "passkey":
+                return await self._add_passkey(visit)
+            case "remove-passkey":
+                await self._passkeys.remove(account, visit.form.get("passkey"))
+                return see_other("/account", done="passkey-removed")
+            case "codes":
+                codes = await self._accounts.new_recovery_codes(account)
+                return await self._pages.page(visit, "codes.html", codes=codes)
+            case "sessions":
+                await self._sessions.end_others(await visit.known())
+                return see_other("/account", done="sessions")
+            case _:
+                raise InvalidInput("The form says nothing to do.")
+
+    async def _change_password(self, visit: Visit) -> Response:
+        account, form = visit.account, visit.form
+        await self._accounts.change_password(
+            account, form.secret("current") or None, form.secret("password")
+        )
+        await visit.begin(account)
+        await self._sessions.end_others(await visit.known())
+        return see_other("/account", done="password")
+
+    async def _add_passkey(self, visit: Visit) -> Response:
+        name = plain_name(visit.form.get("name")) or "Passkey"
+        credential = visit.form.get("credential")
+        await self._passkeys.register(await visit.known(), visit.account, credential, name)
+        return see_other("/account", done="passkey")
+
+    async def passkey_options(self, visit: Visit) -> Response:
+        options = await self._passkeys.registration_options(await visit.known(), visit.account)
+        return JSONResponse(options)

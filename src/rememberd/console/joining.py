@@ -1,0 +1,88 @@
+"""`/setup` and `/join`: an account for whoever holds a one-time link.
+
+The link is used up only when the account exists, and recovery codes are shown this once.
+"""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from rememberd.auth.accounts import Accounts
+from rememberd.auth.members import Members
+from rememberd.console.problems import Problem
+from rememberd.console.render import Pages
+from rememberd.console.visits import Visit, see_other
+from rememberd.console.words import plain_name
+from rememberd.errors import InvalidInput, NotFound
+from rememberd.store.accounts import Invitation
+
+
+class SetUp:
+    """The first account, which owns the vaults that are there already."""
+
+    def __init__(self, pages: Pages, accounts: Accounts) -> None:
+        self._pages = pages
+        self._accounts = accounts
+
+    async def show(self, visit: Visit, problem: Problem | None = None) -> Response:
+        await self._invitation(visit)
+        return await self._pages.page(visit, "setup.html", problem)
+
+    async def submit(self, visit: Visit) -> Response:
+        await self._invitation(visit)
+        return await _welcome(visit, self._pages, self._accounts, is_first=True)
+
+    async def _invitation(self, visit: Visit) -> None:
+        found = await self._accounts.invitation(visit.query("token"))
+        if found.kind != "setup":
+            raise NotFound("This link is an invitation, not for setting up.")
+
+
+class Join:
+    """Somebody who was invited, with a new account or the one they have."""
+
+    def __init__(self, pages: Pages, accounts: Accounts, members: Members) -> None:
+        self._pages = pages
+        self._accounts = accounts
+        self._members = members
+
+    async def show(self, visit: Visit, problem: Problem | None = None) -> Response:
+        found = await self._invitation(visit)
+        organization = await self._members.organization_name(found.organization_id)
+        return await self._pages.page(
+            visit,
+            "join.html",
+            problem,
+            invitation=found,
+            organization=organization,
+            sign_in=see_other("/sign-in", next=visit.here).headers["location"],
+        )
+
+    async def submit(self, visit: Visit) -> Response:
+        await self._invitation(visit)
+        if visit.form.get("action") == "join":
+            await self._accounts.accept_signed_in(visit.query("token"), visit.account)
+            return see_other("/members")
+        return await _welcome(visit, self._pages, self._accounts, is_first=False)
+
+    async def _invitation(self, visit: Visit) -> Invitation:
+        found = await self._accounts.invitation(visit.query("token"))
+        if found.kind != "invite":
+            raise NotFound("This link is for setting up, not an invitation.")
+        return found
+
+
+async def _welcome(visit: Visit, pages: Pages, accounts: Accounts, *, is_first: bool) -> Response:
+    password = visit.form.secret("password")
+    if not password and visit.form.get("action") != "passkey":
+        raise InvalidInput("Choose a password.", field="password")
+    made = await accounts.accept(
+        visit.query("token"),
+        visit.form.get("email"),
+        plain_name(visit.form.get("name")),
+        password or None,
+    )
+    await visit.begin(made.account)
+    return await pages.page(
+        visit, "welcome.html", codes=made.recovery_codes, is_first=is_first, heading="Welcome"
+    )
