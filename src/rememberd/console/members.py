@@ -6,6 +6,7 @@ An invitation's link is in one answer and never again: only its hash is kept.
 from __future__ import annotations
 
 from dataclasses import dataclass
+
 from starlette.responses import Response
 
 from rememberd.auth import roles
