@@ -32,6 +32,8 @@ _DOTS = re.compile(r"(?:^|/)(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _HOST = re.compile(rf"(?:{_LABEL}\.)*[a-z](?:[a-z0-9-]{{0,61}}[a-z0-9])?")
 _PORT = re.compile(r"[0-9]{1,5}")
+_AUTHORITY = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::(.*))?")
+_APP_AUTHORITY = re.compile(r"[A-Za-z0-9._~-]*")
 
 Kind = Literal["web", "loopback", "app"]
 
@@ -93,8 +95,8 @@ def _web(uri: str, scheme: str, rest: str) -> Redirect | Refused:
 def _app(uri: str, scheme: str, rest: str) -> Redirect | Refused:
     """A private-use scheme, with authority (`cursor://…`) or without (`com.example:/…`)."""
     authority, path = _split(rest[2:]) if rest.startswith("//") else ("", rest)
-    if "@" in authority:
-        return Refused("user names are not allowed")
+    if not _APP_AUTHORITY.fullmatch(authority):
+        return Refused("what follows // is not a plain name")
     if not authority and not path.strip("/"):
         return Refused("nothing follows the scheme")
     if _DOTS.search(path.partition("?")[0]):
@@ -109,11 +111,8 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _host_and_port(authority: str) -> tuple[str, str]:
-    if authority.startswith("["):
-        host, bracket, port = authority.partition("]")
-        return host + bracket, port.removeprefix(":")
-    host, _, port = authority.partition(":")
-    return host, port
+    read = _AUTHORITY.fullmatch(authority)
+    return (read[1], read[2] or "") if read else ("", "")
 
 
 def redirect_matches(registered: str, asked: str) -> bool:
