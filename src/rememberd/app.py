@@ -9,13 +9,24 @@ import os
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
 
 from mcp_types import Implementation
 from starlette.types import ASGIApp
 
 from rememberd import __version__
+from rememberd.auth.endpoints.authorize import Authorize
+from rememberd.auth.endpoints.metadata import Metadata
+from rememberd.auth.endpoints.register import Register
+from rememberd.auth.endpoints.revoke import Revoke
+from rememberd.auth.endpoints.token import Token
+from rememberd.auth.grants import Lifetimes
+from rememberd.auth.limits import Window
 from rememberd.auth.principals import Keys
+from rememberd.auth.server import AuthOptions, AuthorizationServer
 from rememberd.clock import Clock, SystemClock
+from rememberd.console.console import Console
 from rememberd.engine import vaults
 from rememberd.engine.engine import Engine, Limits
 from rememberd.engine.meaning import EmbedderOptions, Meaning
@@ -24,16 +35,16 @@ from rememberd.http.bearer import Bearer
 from rememberd.http.exchange import McpExchange
 from rememberd.http.health import Health
 from rememberd.http.local import LocalMcp
-from rememberd.http.routes import Edge
+from rememberd.http.routes import Edge, SignIn
 from rememberd.mcp.catalog import Catalog
 from rememberd.mcp.server import McpServer
-from rememberd.model import Vault
+from rememberd.model import Principal, Vault
 from rememberd.rest.local import LocalInterface
 from rememberd.settings import Settings
 from rememberd.store import lifecycle
 from rememberd.store.place import DataDirectory, Lock
 from rememberd.store.store import Store, StoreOptions
-from rememberd.tools import VAULT, Toolset
+from rememberd.tools import TOOLSETS, VAULT, Toolset
 from rememberd.worker import Worker
 
 
@@ -43,6 +54,7 @@ class App:
 
     engine: Engine
     keys: Keys
+    auth: AuthorizationServer
     worker: Worker
     public: ASGIApp  #: for the network
     local: ASGIApp  #: for the owner's socket
@@ -87,37 +99,82 @@ def _assemble(
     first: Vault | None,
 ) -> App:
     keys = Keys(engine.store, engine.clock)
-    server = _mcp_server(VAULT, engine)
-    metadata = routes.resource_metadata(engine.public_url, VAULT.path)
-    edge = Edge(
-        public_url=engine.public_url,
-        allowed_hosts=settings.allowed_hosts,
-        allowed_origins=settings.allowed_origins,
-        max_body_bytes=settings.max_body_bytes,
+    auth = AuthorizationServer.assemble(
+        engine.store, engine.clock, keys, _auth_options(settings, engine.public_url)
     )
+    server = _mcp_server(VAULT, engine)
 
     async def control_answers() -> None:
         await engine.store.control.read(lambda tx: tx.value("any_vault"))
 
-    facts = {
+    return App(
+        engine=engine,
+        keys=keys,
+        auth=auth,
+        worker=Worker(engine, auth),
+        public=routes.build(
+            _edge(settings, engine),
+            mcp=McpExchange(server, _bearer(engine, auth, VAULT.path)),
+            health=Health(engine.clock, {"database": control_answers}),
+            sign_in=_sign_in(settings, engine, auth),
+        ),
+        local=routes.build_local(
+            LocalInterface(engine, keys, auth.accounts, _facts(engine, role), leave),
+            LocalMcp(server, engine, keys.verify),
+        ),
+        first_vault=first,
+    )
+
+
+def _facts(engine: Engine, role: str) -> dict[str, Any]:
+    """Who owns the data directory, for other commands to ask."""
+    return {
         "role": role,
         "pid": os.getpid(),
         "version": __version__,
         "public_url": engine.public_url,
     }
-    return App(
-        engine=engine,
-        keys=keys,
-        worker=Worker(engine, keys),
-        public=routes.build(
-            edge,
-            mcp=McpExchange(server, Bearer(keys.verify, metadata)),
-            health=Health(engine.clock, {"database": control_answers}),
+
+
+def _edge(settings: Settings, engine: Engine) -> Edge:
+    return Edge(
+        public_url=engine.public_url,
+        allowed_hosts=settings.allowed_hosts,
+        allowed_origins=settings.allowed_origins,
+        max_body_bytes=settings.max_body_bytes,
+        trusted_proxies=settings.trusted_proxies,
+        strangers=Window(settings.strangers_per_minute, 60, engine.clock),
+    )
+
+
+def _bearer(engine: Engine, auth: AuthorizationServer, path: str) -> Bearer:
+    """Guards one mount: a token for another resource is worth nothing there."""
+    resource = engine.public_url + path
+
+    async def verify(token: str) -> Principal | None:
+        return await auth.access.verify(token, resource)
+
+    return Bearer(verify, routes.resource_metadata(engine.public_url, path))
+
+
+def _sign_in(settings: Settings, engine: Engine, auth: AuthorizationServer) -> SignIn:
+    issuer, paths = auth.options.issuer, auth.options.paths
+    console = Console(engine, auth)
+    registrations = Window(settings.registrations_per_hour, 3600, engine.clock)
+    return SignIn(
+        metadata=Metadata(issuer, paths, documents=auth.options.documents),
+        authorize=Authorize(
+            issuer,
+            auth.resources,
+            auth.clients,
+            auth.consents,
+            console.find_browser,
+            console.show_error,
         ),
-        local=routes.build_local(
-            LocalInterface(engine, keys, facts, leave), LocalMcp(server, engine, keys.verify)
-        ),
-        first_vault=first,
+        token=Token(auth.clients, auth.grants),
+        register=Register(auth.clients, registrations),
+        revoke=Revoke(auth.clients, auth.grants),
+        pages=console.routes(),
     )
 
 
@@ -139,6 +196,19 @@ def _store_options(settings: Settings) -> StoreOptions:
         reader_threads=settings.reader_threads,
         open_vaults=settings.open_vaults,
         cache_bytes=settings.cache_bytes,
+    )
+
+
+def _auth_options(settings: Settings, public_url: str) -> AuthOptions:
+    return AuthOptions(
+        issuer=public_url,
+        paths=[toolset.path for toolset in TOOLSETS],
+        lifetimes=Lifetimes(
+            access=timedelta(minutes=settings.access_token_minutes),
+            refresh=timedelta(days=settings.refresh_token_days),
+            grace=timedelta(seconds=settings.refresh_grace_seconds),
+        ),
+        documents=settings.client_documents,
     )
 
 

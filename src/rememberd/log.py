@@ -10,6 +10,7 @@ import json
 import logging
 import re
 import sys
+import traceback
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,6 +31,14 @@ class Redacting(logging.Filter):
         return True
 
 
+def _place(error: Any) -> str:
+    """Type, file and line of an error. Its text is left out: it could quote what a person stored."""
+    kind, _, trace = error
+    frames = traceback.extract_tb(trace)
+    where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    return f"{kind.__name__}{where}" if kind else ""
+
+
 class JsonLines(logging.Formatter):
     """One JSON object a line: time, level, logger, event and whatever `extra={"data": …}` holds."""
 
@@ -42,9 +51,8 @@ class JsonLines(logging.Formatter):
             "event": record.getMessage(),
         }
         line.update(getattr(record, "data", {}))
-        if record.exc_info and record.exc_info[0]:
-            # The type says what went wrong; the text could quote what a person stored.
-            line["error"] = record.exc_info[0].__name__
+        if record.exc_info:
+            line["error"] = _place(record.exc_info)
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
@@ -53,7 +61,7 @@ class PlainLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         data = " ".join(f"{k}={v}" for k, v in getattr(record, "data", {}).items())
-        kind = record.exc_info[0].__name__ if record.exc_info and record.exc_info[0] else ""
+        kind = _place(record.exc_info) if record.exc_info else ""
         parts = [record.levelname.lower(), record.getMessage(), data, kind]
         return " ".join(part for part in parts if part)
 

@@ -1,4 +1,4 @@
-"""The background loop: vectors for what has none yet, usage into control, last use of keys.
+"""The background loop: vectors for what has none yet, usage into control, what ended swept out.
 
 Everything it does can be done again; it never holds up an acknowledged write and never stops for an
 error.
@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 
-from rememberd.auth.principals import Keys
+from rememberd.auth.server import AuthorizationServer
 from rememberd.engine.engine import Engine
 from rememberd.engine.indexing import embed_pending
 from rememberd.engine.usage import roll_up
@@ -19,14 +20,15 @@ from rememberd.errors import EmbedderUnavailable, NotFound, UpstreamBusy, VaultU
 logger = logging.getLogger(__name__)
 RETRY_SECONDS = 60.0
 NOTE_USE_SECONDS = 30.0
+EXPIRE_SECONDS = 600.0
 
 
 class Worker:
     """`run` until cancelled, or `drain` once."""
 
-    def __init__(self, engine: Engine, keys: Keys) -> None:
+    def __init__(self, engine: Engine, auth: AuthorizationServer) -> None:
         self._engine = engine
-        self._keys = keys
+        self._auth = auth
         self._waiting: OrderedDict[str, None] = OrderedDict()
         self._woken = asyncio.Event()
         engine.store.on_work = self.notify
@@ -41,7 +43,8 @@ class Worker:
             self.notify(vault_id)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._tend_forever())
-            tasks.create_task(self._note_use_forever())
+            tasks.create_task(self._forever(self._auth.access.note_use, NOTE_USE_SECONDS))
+            tasks.create_task(self._forever(self._auth.grants.expire, EXPIRE_SECONDS))
 
     async def drain(self) -> None:
         """Do what waits now, then return; for short-lived owners of a data directory."""
@@ -50,7 +53,7 @@ class Worker:
         while self._waiting:
             vault_id, _ = self._waiting.popitem(last=False)
             await self._try_to_tend(vault_id)
-        await self._keys.note_use()
+        await self._auth.access.note_use()
 
     async def _tend_forever(self) -> None:
         while True:
@@ -60,13 +63,13 @@ class Worker:
                 vault_id, _ = self._waiting.popitem(last=False)
                 await self._try_to_tend(vault_id)
 
-    async def _note_use_forever(self) -> None:
+    async def _forever(self, chore: Callable[[], Awaitable[None]], seconds: float) -> None:
         while True:
-            await asyncio.sleep(NOTE_USE_SECONDS)
+            await asyncio.sleep(seconds)
             try:
-                await self._keys.note_use()
+                await chore()
             except Exception as error:  # an edge: the next round tries again
-                logger.warning("could not note key use", exc_info=error)
+                logger.warning("a chore failed", exc_info=error)
 
     async def _try_to_tend(self, vault_id: str) -> None:
         try:

@@ -35,7 +35,8 @@ class AuthorizationRequest:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> AuthorizationRequest:
-        return cls(**{**plain, "scopes": frozenset(plain["scopes"])})
+        fields: dict[str, Any] = {**plain, "scopes": frozenset(plain["scopes"])}
+        return cls(**fields)
 
 
 @dataclass(frozen=True, slots=True)

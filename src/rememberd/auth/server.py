@@ -34,6 +34,7 @@ class AuthorizationServer:
     """Its parts, for endpoints and pages to use."""
 
     options: AuthOptions
+    keys: Keys
     access: Access
     accounts: Accounts
     members: Members
@@ -60,6 +61,7 @@ class AuthorizationServer:
         grants = Grants(store, clock, derive("refresh tokens"), options.lifetimes)
         return cls(
             options=options,
+            keys=keys,
             access=Access(store, clock, keys),
             accounts=Accounts(store, clock, Passwords()),
             members=Members(store, clock),

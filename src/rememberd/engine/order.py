@@ -12,7 +12,6 @@ from rememberd.model import Filters
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rememberd.engine.search import Asked
     from rememberd.store.mirror import Outline
     from rememberd.store.search import Words
 
@@ -22,16 +21,20 @@ if TYPE_CHECKING:
 def order(
     outline: Outline,
     words: Words,
-    asked: Asked,
+    vector: Any,
+    likeness: tuple[float, float],
     filters: Filters,
     author: int | None,
     limit: int | None,
 ) -> tuple[list[int], list[float]]:
-    """Seqs of what passes the filters, best first, at most `limit`, and the score shown of each."""
+    """Seqs of what passes the filters, best first, at most `limit`, and the score shown of each.
+
+    `vector` is the query's, None without a model; `likeness` is `Embedder.likeness` of that model.
+    """
     if not len(outline.seqs):
         return [], []
     share = ranking.shared_words(_rows(outline, words), len(outline.seqs))
-    meaning = _by_meaning(outline, asked.vector)
+    meaning = _by_meaning(outline, vector)
     scores = ranking.fuse(
         share,
         meaning,
@@ -40,7 +43,6 @@ def order(
         authors=None if author is None else outline.authors == author,
     )
     rows = ranking.best(scores, outline.allowed(filters), limit)
-    likeness = asked.embedder.likeness if asked.embedder else (0.0, 1.0)
     shown = ranking.shown(share, meaning, likeness)
     return outline.seqs[rows].tolist(), shown[rows].tolist()
 

@@ -126,7 +126,8 @@ def rank(
     vault.trim_cache()
     words = search.match(tx, asked.text, len(outline.seqs))
     author = _asked_author(asked.text, outline) if engine.limits.author_boost else None
-    return Ranked(*order(outline, words, asked, filters, author, limit))
+    likeness = asked.embedder.likeness if asked.embedder else (0.0, 1.0)
+    return Ranked(*order(outline, words, asked.vector, likeness, filters, author, limit))
 
 
 def _asked_author(query: str, outline: Outline) -> int | None:

@@ -132,6 +132,9 @@ def build_local(interface: LocalInterface, mcp: LocalMcp) -> Starlette:
             Route("/owner", interface.leave, methods=["DELETE"]),
             # agents: one MCP message, without the headers of the network transport
             Route("/mcp", mcp, methods=["POST"]),
+            # the first account
+            Route("/setup", interface.setup_link, methods=["POST"]),
+            Route("/accounts", interface.set_up, methods=["POST"]),
             # the registry
             Route("/projects", interface.list_projects),
             Route("/projects", interface.create_project, methods=["POST"]),
@@ -146,6 +149,7 @@ def build_local(interface: LocalInterface, mcp: LocalMcp) -> Starlette:
             Route("/keyring/import", interface.import_keys, methods=["POST"]),
             # proof and diagnosis
             Route("/certificates/{id}", interface.certificate),
+            Route("/audit", interface.verify_audit),
             Route("/diagnosis", interface.diagnose, methods=["POST"]),
         ],
         middleware=[Middleware(RequestLog), Middleware(LastResort)],

@@ -15,10 +15,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from rememberd.auth.accounts import Accounts
 from rememberd.auth.principals import Keys, NewKey
 from rememberd.auth.scopes import ordered
 from rememberd.clock import isoformat
-from rememberd.engine import diagnosis, vaults
+from rememberd.engine import audit, diagnosis, vaults
 from rememberd.engine.engine import Engine
 from rememberd.engine.vaults import ListedVault
 from rememberd.errors import DataDirectoryBusy, InvalidInput
@@ -61,6 +62,12 @@ class KeyImport(_Body):
     text: str
 
 
+class FirstAccount(_Body):
+    email: str
+    name: str = ""
+    password: str
+
+
 async def _read(request: Request, shape: type[T]) -> T:
     """The body as one of the shapes above. Raises InvalidInput naming the field."""
     try:
@@ -80,11 +87,13 @@ class LocalInterface:
         self,
         engine: Engine,
         keys: Keys,
+        accounts: Accounts,
         facts: Mapping[str, Any],
         leave: Callable[[], None] | None = None,
     ) -> None:
         self._engine = engine
         self._keys = keys
+        self._accounts = accounts
         self._facts = dict(facts)
         self._leave = leave
 
@@ -104,6 +113,20 @@ class LocalInterface:
             )
         self._leave()
         return JSONResponse(self._facts, 202)
+
+    # -- the first account -------------------------------------------------------------------------
+
+    async def setup_link(self, _: Request) -> JSONResponse:
+        """A fresh one-time link; null once an account exists."""
+        token = await self._accounts.setup_link()
+        link = f"{self._engine.public_url}/setup?token={token}" if token else None
+        return JSONResponse({"setup_link": link})
+
+    async def set_up(self, request: Request) -> JSONResponse:
+        body = await _read(request, FirstAccount)
+        made = await self._accounts.set_up(body.email, body.name, body.password)
+        codes = list(made.recovery_codes)
+        return JSONResponse({"email": made.account.email, "recovery_codes": codes}, 201)
 
     # -- projects and vaults -----------------------------------------------------------------------
 
@@ -155,6 +178,12 @@ class LocalInterface:
         body = await _read(request, KeyImport)
         added = await lifecycle.import_keys(self._engine.store, body.text, body.passphrase)
         return JSONResponse({"added": added})
+
+    # -- the audit chains --------------------------------------------------------------------------
+
+    async def verify_audit(self, _: Request) -> JSONResponse:
+        reports = await audit.verify(self._engine)
+        return JSONResponse({"chains": [asdict(report) for report in reports]})
 
     # -- diagnosis ---------------------------------------------------------------------------------
 

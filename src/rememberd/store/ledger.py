@@ -120,3 +120,24 @@ def verify(tx: Transaction, anchor: str = GENESIS) -> ChainReport:
             previous, count = row["hash"], row["seq"]
             anchored = anchored or previous == anchor
     return ChainReport(count, previous, anchored)
+
+
+ANCHOR = "vault.anchored"
+
+
+def note_anchor(tx: Transaction, vault_id: str, head: str, now: datetime) -> None:
+    """In control: this is how far the vault's chain had come. Nothing is added for an old head."""
+    if head in (GENESIS, anchors(tx).get(vault_id)):
+        return
+    record(tx, actor="rememberd", action=ANCHOR, subject=vault_id, detail={"head": head}, now=now)
+
+
+def anchors(tx: Transaction) -> dict[str, str]:
+    """In control: the last head noted of each vault."""
+    rows = tx.all("audit_of_action", action=ANCHOR)
+    return {row["subject"]: json.loads(row["detail"])["head"] for row in rows}
+
+
+def holds(tx: Transaction, digest: str) -> bool:
+    """Does this chain have a row of this hash?"""
+    return tx.value("audit_by_hash", hash=digest) is not None

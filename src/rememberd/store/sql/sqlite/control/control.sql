@@ -127,3 +127,9 @@ SELECT * FROM audit WHERE seq > :after ORDER BY seq LIMIT :limit;
 
 -- any_vault --
 SELECT 1 FROM vault LIMIT 1;
+
+-- audit_of_action --
+SELECT subject, detail FROM audit WHERE action = :action ORDER BY seq;
+
+-- audit_by_hash --
+SELECT seq FROM audit WHERE hash = :hash;

@@ -1,0 +1,69 @@
+"""Verifies the audit chains: control's own, each vault's, and that control knows each vault's past.
+
+A vault's head stands in control's chain from time to time, so a vault's chain that was cut short or
+rewritten from the start does not pass either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rememberd.clock import isoformat
+from rememberd.engine.engine import Engine
+from rememberd.errors import RememberdError
+from rememberd.model import Vault, VaultStatus
+from rememberd.store import control, ledger
+from rememberd.store.ledger import ChainReport
+
+
+@dataclass(frozen=True, slots=True)
+class ChainResult:
+    """`problem` is None for a chain that is whole; `head` is its last hash."""
+
+    name: str
+    rows: int
+    head: str
+    problem: str | None = None
+
+
+async def verify(engine: Engine) -> list[ChainResult]:
+    """Walk every chain, control's first."""
+    store = engine.store
+    results = [_result("control", await store.control.read(ledger.verify))]
+    anchors = await store.control.read(ledger.anchors)
+    vaults = await store.control.read(control.vaults)
+    ready = [vault for vault in vaults if vault.status is VaultStatus.READY]
+    return results + [await _vault(engine, vault, anchors.get(vault.id)) for vault in ready]
+
+
+async def _vault(engine: Engine, vault: Vault, anchor: str | None) -> ChainResult:
+    try:
+        async with engine.store.vault(vault.id, "ro") as handle:
+            report = await handle.read(ledger.verify)
+            known = anchor is None or await handle.read(lambda tx: ledger.holds(tx, anchor))
+    except RememberdError as error:
+        return ChainResult(vault.name, 0, "", error.message)
+    result = _result(vault.name, report)
+    if result.problem is None and not known:
+        problem = "The head that control noted is not in this chain: rows were cut off or replaced."
+        return ChainResult(vault.name, report.rows, report.head, problem)
+    return result
+
+
+def _result(name: str, report: ChainReport) -> ChainResult:
+    if report.broken_at is None or report.broken_time is None:
+        return ChainResult(name, report.rows, report.head)
+    problem = (
+        f"Row {report.broken_at} of {isoformat(report.broken_time)} does not follow the row before "
+        "it: something was changed, removed or put in."
+    )
+    return ChainResult(name, report.rows, report.head, problem)
+
+
+async def anchor(engine: Engine, vault_id: str) -> None:
+    """Note a vault's present head in control's chain, if it has moved since the last time."""
+    store = engine.store
+    async with store.vault(vault_id, "ro") as handle:
+        head = await handle.read(ledger.head)
+    now = engine.clock.now()
+    await store.control.write(lambda tx: ledger.note_anchor(tx, vault_id, head, now))
