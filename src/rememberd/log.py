@@ -32,7 +32,7 @@ class Redacting(logging.Filter):
 
 
 def _place(error: Any) -> str:
-    """Type, file and line of an error. Its text is left out: it could quote what a person stored."""
+    """Type, file and line of an error. Not its text: that could quote what a person stored."""
     kind, _, trace = error
     frames = traceback.extract_tb(trace)
     where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""

@@ -107,7 +107,11 @@ def _sign_in(sign_in: SignIn) -> list[BaseRoute]:
         f"/mcp{known}/openid-configuration": metadata.openid_configuration,
         f"/mcp{known}/oauth-authorization-server": metadata.authorization_server,
     }
-    forms = {"/token": sign_in.token, "/register": sign_in.register, "/revoke": sign_in.revoke}
+    forms = {
+        "/token": sign_in.token.answer,
+        "/register": sign_in.register.answer,
+        "/revoke": sign_in.revoke.answer,
+    }
     reading = [Middleware(OpenToAll, methods="GET, OPTIONS")]
     posting = [Middleware(OpenToAll, methods="POST, OPTIONS")]
     return [
@@ -119,7 +123,7 @@ def _sign_in(sign_in: SignIn) -> list[BaseRoute]:
             Route(path, answer, methods=["POST", "OPTIONS"], middleware=posting)
             for path, answer in forms.items()
         ),
-        Route("/authorize", sign_in.authorize, methods=["GET", "POST"]),
+        Route("/authorize", sign_in.authorize.answer, methods=["GET", "POST"]),
         *sign_in.pages,
     ]
 

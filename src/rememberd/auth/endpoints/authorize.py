@@ -43,7 +43,7 @@ class Authorize:
         self._find_browser = find_browser
         self._show_error = show_error
 
-    async def __call__(self, request: Request) -> Response:
+    async def answer(self, request: Request) -> Response:
         """GET or POST (OpenID Connect Core §3.1.2.1; some clients post)."""
         try:
             params = await self._params(request)

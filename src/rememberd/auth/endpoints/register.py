@@ -21,7 +21,7 @@ class Register:
         self._clients = clients
         self._limit = limit
 
-    async def __call__(self, request: Request) -> Response:
+    async def answer(self, request: Request) -> Response:
         key = address_key(request.client.host if request.client else "")
         wait = self._limit.check(key)
         if wait is not None:

@@ -25,7 +25,7 @@ class Token:
         self._clients = clients
         self._grants = grants
 
-    async def __call__(self, request: Request) -> Response:
+    async def answer(self, request: Request) -> Response:
         try:
             params = await form(request)
             client = await self._clients.authenticate(params, request.headers)
