@@ -75,3 +75,4 @@ def configure(level: str = "info", *, json_lines: bool | None = None) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
+    logging.getLogger("httpx2").setLevel(logging.WARNING)  # else a line for each request it sends

@@ -1,0 +1,65 @@
+"""keys export and import: the way back after a loss, and what is refused on the way."""
+
+import json
+import stat
+
+from tests.cli.program import Place, Terminal
+
+PASSPHRASE = "correct horse battery"
+
+
+def export(place: Place, name: str = "keys.json") -> None:
+    place.ok("keys", "export", name, "--passphrase-stdin", stdin=f"{PASSPHRASE}\n")
+
+
+def test_an_export_brings_a_backup_back_to_life(place: Place) -> None:
+    place.ok("add", "We deploy on Tuesdays.")
+    export(place)
+    for lost in ("master.key", "keys.db", "keys.db-wal", "keys.db-shm"):
+        (place.data / lost).unlink(missing_ok=True)
+    assert place.run("search", "deploy").code != 0
+    done = place.ok(
+        "keys", "import", "keys.json", "--passphrase-stdin", "--json", stdin=PASSPHRASE
+    )
+    assert done.json == {"added": 1}
+    assert len(place.json("search", "deploy")["memories"]) == 1
+
+
+def test_an_export_is_for_its_owner_alone_and_never_overwritten(place: Place) -> None:
+    export(place)
+    file = place.home / "keys.json"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    before = file.read_text(encoding="utf-8")
+    assert json.loads(before)["kind"].startswith("rememberd key export")
+    again = place.run("keys", "export", "keys.json", "--passphrase-stdin", stdin=PASSPHRASE)
+    assert again.code == 2
+    assert file.read_text(encoding="utf-8") == before
+
+
+def test_a_refused_export_leaves_no_file(place: Place) -> None:
+    assert place.run("keys", "export", "k", "--passphrase-stdin", stdin="short").code == 2
+    assert place.run("keys", "export", "k").code == 2  # nobody can type a passphrase
+    assert not (place.home / "k").exists()
+    assert place.run("keys", "export", "no/such/folder", "--passphrase-stdin").code == 2
+
+
+def test_a_wrong_passphrase_or_file_is_refused(place: Place) -> None:
+    export(place)
+    wrong = place.run("keys", "import", "keys.json", "--passphrase-stdin", stdin="wrong horse 123")
+    assert wrong.code == 2
+    assert "passphrase" in wrong.err
+    (place.home / "other").write_text("{}")
+    other = place.run("keys", "import", "other", "--passphrase-stdin", stdin=PASSPHRASE)
+    assert other.code == 2
+    assert place.run("keys", "import", "nothing", "--passphrase-stdin").code == 2
+
+
+def test_a_passphrase_is_asked_for_twice_and_not_shown(place: Place) -> None:
+    screen = Terminal(place, "keys", "export", "keys.json")
+    screen.expect("Passphrase")
+    screen.type(PASSPHRASE)
+    screen.expect("Repeat for confirmation")
+    screen.type(PASSPHRASE)
+    assert screen.end() == 0
+    assert PASSPHRASE not in screen.shown
+    assert (place.home / "keys.json").exists()
