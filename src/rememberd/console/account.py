@@ -5,17 +5,21 @@ New recovery codes are in one answer and never again; a new password ends every 
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from starlette.responses import JSONResponse, Response
 
 from rememberd.auth.accounts import Accounts
 from rememberd.auth.passkeys import Passkeys
 from rememberd.auth.sessions import Sessions
+from rememberd.clock import Clock
 from rememberd.console.problems import Problem
 from rememberd.console.render import Pages
 from rememberd.console.visits import Visit, see_other
 from rememberd.console.words import plain_name
-from rememberd.errors import InvalidInput
+from rememberd.errors import Denied, InvalidInput
 
+FRESH = timedelta(minutes=15)
 _DONE = {
     "password": "The password was changed, and every other browser was signed out.",
     "passkey": "The passkey was added. You can sign in with it from now on.",
@@ -26,9 +30,15 @@ _DONE = {
 
 class AccountPage:
     def __init__(
-        self, pages: Pages, accounts: Accounts, passkeys: Passkeys, sessions: Sessions
+        self,
+        pages: Pages,
+        clock: Clock,
+        accounts: Accounts,
+        passkeys: Passkeys,
+        sessions: Sessions,
     ) -> None:
         self._pages = pages
+        self._clock = clock
         self._accounts = accounts
         self._passkeys = passkeys
         self._sessions = sessions
@@ -46,8 +56,15 @@ class AccountPage:
         )
 
     async def submit(self, visit: Visit) -> Response:
-        account = visit.account
-        match visit.form.get("action"):
+        account, action = visit.account, visit.form.get("action")
+        if action == "password" and account.has_password:
+            return await self._change_password(visit)  # the current one says who it is
+        if action == "sessions":
+            await self._sessions.end_others(await visit.known())
+            return see_other("/account", done="sessions")
+        if not self._is_fresh(visit):
+            return see_other("/sign-in", next="/account", again="yes")
+        match action:
             case "password":
                 return await self._change_password(visit)
             case "passkey":
@@ -58,11 +75,15 @@ class AccountPage:
             case "codes":
                 codes = await self._accounts.new_recovery_codes(account)
                 return await self._pages.page(visit, "codes.html", codes=codes)
-            case "sessions":
-                await self._sessions.end_others(await visit.known())
-                return see_other("/account", done="sessions")
             case _:
                 raise InvalidInput("The form says nothing to do.")
+
+    def _is_fresh(self, visit: Visit) -> bool:
+        """Whether somebody just proved who they are: an open browser alone must not be enough to
+        let in another way of signing in.
+        """
+        at = visit.browser.session.signed_in_at if visit.browser else None
+        return at is not None and self._clock.now() - at < FRESH
 
     async def _change_password(self, visit: Visit) -> Response:
         account, form = visit.account, visit.form
@@ -74,11 +95,14 @@ class AccountPage:
         return see_other("/account", done="password")
 
     async def _add_passkey(self, visit: Visit) -> Response:
-        name = plain_name(visit.form.get("name")) or "Passkey"
+        name = plain_name(visit.form.get("passkey_name")) or "Passkey"
         credential = visit.form.get("credential")
         await self._passkeys.register(await visit.known(), visit.account, credential, name)
         return see_other("/account", done="passkey")
 
     async def passkey_options(self, visit: Visit) -> Response:
-        options = await self._passkeys.registration_options(await visit.known(), visit.account)
+        account = visit.account
+        if not self._is_fresh(visit):
+            raise Denied("You signed in some time ago. Sign out, sign in and try again.")
+        options = await self._passkeys.registration_options(await visit.known(), account)
         return JSONResponse(options)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from starlette.responses import Response
 
@@ -49,6 +50,7 @@ class Asker:
     host: str | None  #: of a client that is identified by a URL
     destination: str
     is_on_computer: bool
+    first_seen: datetime
 
     @classmethod
     def of(cls, pending: Pending) -> Asker:
@@ -58,6 +60,7 @@ class Asker:
             words.host_of(pending.client.id),
             words.destination(redirect_uri),
             words.stays_on_computer(redirect_uri),
+            pending.client.created_at,
         )
 
 

@@ -83,6 +83,4 @@ async def _welcome(visit: Visit, pages: Pages, accounts: Accounts, *, is_first: 
         password or None,
     )
     await visit.begin(made.account)
-    return await pages.page(
-        visit, "welcome.html", codes=made.recovery_codes, is_first=is_first, heading="Welcome"
-    )
+    return await pages.page(visit, "welcome.html", codes=made.recovery_codes, is_first=is_first)

@@ -57,12 +57,12 @@ class Problem:
 STALE = Problem(
     HTTPStatus.FORBIDDEN,
     "This page was out of date",
-    "Nothing was done. Look it over and send it again.",
+    "This page was out of date, so nothing was done. Look it over and send it again.",
 )
 ELSEWHERE = Problem(
     HTTPStatus.FORBIDDEN,
     "This was sent from another site",
-    "Nothing was done. If it was you, send the form on this page.",
+    "This was sent from another site, so nothing was done. If it was you, send it from here.",
 )
 UNSAFE = Problem(
     HTTPStatus.FORBIDDEN,

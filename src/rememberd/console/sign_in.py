@@ -26,13 +26,15 @@ class SignIn:
 
     async def show(self, visit: Visit, problem: Problem | None = None) -> Response:
         """Whoever signed in meanwhile, in another tab, simply goes on."""
-        if visit.account_if_any is not None:
+        is_again = visit.account_if_any is not None and bool(visit.query("again"))
+        if visit.account_if_any is not None and not is_again:
             return go_to(visit.next)
         recovery = see_other("/sign-in/recovery", next=visit.next).headers["location"]
         return await self._pages.page(
             visit,
             "sign_in.html",
             problem,
+            is_again=is_again,
             is_for_app=visit.next.startswith(("/authorize", "/consent")),
             recovery=recovery,
         )

@@ -65,11 +65,11 @@ def stays_on_computer(redirect_uri: str) -> bool:
 
 
 def day(moment: datetime) -> str:
-    return f"{moment.day} {moment:%B %Y}"
+    return f"{moment.day} {moment:%b %Y}"
 
 
 def moment(moment: datetime) -> str:
-    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
+    return f"{moment.day} {moment:%b %Y, %H:%M} UTC"
 
 
 def ago(moment: datetime, now: datetime) -> str:
