@@ -48,7 +48,7 @@ def test_two_of_the_words_in_one_memory_say_more_than_twice_as_much_as_one() -> 
 
 def test_a_long_text_needs_more_than_the_same_words() -> None:
     words = floats(0.8, 0.8, 0, 0, 0)
-    tokens = np.array([8000, 20, 20, 20, 20])
+    tokens = np.array([8000, 20, 20, 20, 20], np.int32)
     assert order(ranking.fuse(words, None, ALONE, tokens=tokens)) == [1, 0]
 
 
@@ -176,9 +176,9 @@ def test_half_the_words_are_shown_as_a_quarter_and_a_missing_vector_as_nothing_m
 
 def test_an_empty_vault_and_a_single_memory_can_be_searched() -> None:
     nothing, nobody = floats(), Neighbours(np.empty(0, np.int64), np.empty(0, np.int64))
-    empty = np.empty(0, np.int64)
+    empty, no_tokens = np.empty(0, np.int64), np.empty(0, np.int32)
     prior = ranking.prior_of(empty, np.empty(0, np.int8))
-    assert order(ranking.fuse(nothing, nothing, nobody, tokens=empty, prior=prior)) == []
+    assert order(ranking.fuse(nothing, nothing, nobody, prior=prior, tokens=no_tokens)) == []
     assert order(ranking.fuse(nothing, None, nobody)) == []
     assert ranking.shared_words([empty], 0).tolist() == []
     one = Neighbours(np.array([-1]), np.array([-1]))
@@ -201,7 +201,7 @@ def test_scores_are_numbers_and_each_memory_comes_once(
     words = floats(*(memory[0] for memory in memories))
     meaning = floats(*(memory[1] for memory in memories)) if has_model else None
     threads = [memory[2] for memory in memories]
-    tokens = np.array([memory[3] for memory in memories], np.int64)
+    tokens = np.array([memory[3] for memory in memories], np.int32)
     scores = ranking.fuse(words, meaning, _neighbours(threads), tokens=tokens)
     assert not np.isnan(scores).any()
     rows = ranking.best(scores, np.ones(len(memories), bool), limit).tolist()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
+Counts = NDArray[np.int32]
 Mask = NDArray[np.bool_]
 
 #: How much words and meaning count, each in standard deviations over the whole vault.
@@ -82,7 +83,7 @@ def fuse(
     meaning: Floats | None,
     neighbours: Neighbours,
     *,
-    tokens: Ints | None = None,
+    tokens: Counts | None = None,
     prior: Floats | None = None,
     authors: Mask | None = None,
 ) -> Floats:
@@ -114,9 +115,8 @@ def prior_of(at: Ints, importance: NDArray[np.int8]) -> Floats:
     """0 to 1 for being recent (`at`, in microseconds) and important (1 to 10)."""
     if len(at) == 0:
         return np.zeros(0, dtype=np.float32)
-    days = (at.max() - at) / 86_400e6
-    recent = np.exp2(-days / HALF_LIFE)
-    return (0.5 * recent + 0.05 * importance).astype(np.float32)
+    days = ((at.max() - at) / 86_400e6).astype(np.float32)
+    return 0.5 * np.exp2(days / -HALF_LIFE) + importance.astype(np.float32) / 20
 
 
 def best(scores: Floats, allowed: Mask, limit: int | None) -> Ints:
@@ -144,11 +144,11 @@ def shown(words: Floats, meaning: Floats | None, likeness: tuple[float, float]) 
     return np.clip(1.0 - doubt, 0.0, 1.0).astype(np.float32)
 
 
-def _brevity(tokens: Ints) -> Floats:
+def _brevity(tokens: Counts) -> Floats:
     if len(tokens) == 0:
         return np.zeros(0, dtype=np.float32)
-    relative = np.maximum(tokens, 1) / max(float(tokens.mean()), 1.0)
-    return (relative**-BREVITY).astype(np.float32)
+    relative = np.maximum(tokens, 1).astype(np.float32) / max(float(tokens.mean()), 1.0)
+    return np.power(relative, np.float32(-BREVITY))
 
 
 def _standard(values: Floats) -> Floats:
@@ -169,11 +169,11 @@ def _known(meaning: Floats) -> Floats:
 
 def _spread(score: Floats, neighbours: Neighbours) -> Floats:
     """Each score with what its neighbours in the thread give."""
+    given = np.append(score, np.float32(0))  # row -1, no neighbour, gives nothing
     total = score.copy()
     for side in (neighbours.before, neighbours.after):
-        weight, rows = NEIGHBOUR, side
+        onward, rows, weight = np.append(side, -1), side, NEIGHBOUR
         for _ in range(STEPS):
-            there = np.flatnonzero(rows >= 0)
-            total[there] += np.float32(weight) * score[rows[there]]
-            weight, rows = weight / 2, np.where(rows >= 0, side[rows], -1)
+            total += np.float32(weight) * given[rows]
+            rows, weight = onward[rows], weight / 2
     return total
