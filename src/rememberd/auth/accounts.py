@@ -224,8 +224,10 @@ class Accounts:
     async def signed_in_with_passkey(self, account: Account) -> None:
         await self._signed_in(account, account.email, "passkey")
 
-    def _check_attempts(self, key: str, address: str) -> None:
-        wait: Wait | None = self._by_account.check(key) or self._by_address.check(address)
+    def _check_attempts(self, key: str, address: str | None = None) -> None:
+        wait: Wait | None = self._by_account.check(key)
+        if wait is None and address is not None:
+            wait = self._by_address.check(address)
         if wait is not None:
             raise TooManyAttempts(
                 f"Too many attempts. Wait {wait.seconds} seconds and try again.",
@@ -250,10 +252,12 @@ class Accounts:
     # -- secrets -----------------------------------------------------------------------------------
 
     async def change_password(self, account: Account, current: str | None, new: str) -> None:
-        """Raises Denied unless `current` is right (or there was none), InvalidInput."""
+        """`current` is None where there was none. Raises Denied, TooManyAttempts, InvalidInput."""
+        self._check_attempts(account.email)
         found = await self._store.control.read(lambda tx: accounts.by_email(tx, account.email))
         stored = found.password if found else None
         if stored is not None and not await self._passwords.matches(current or "", stored):
+            self._by_account.failed(account.email)
             raise Denied("The current password is wrong.")
         await self._set_password(account, new)
 

@@ -82,7 +82,8 @@ class Consents:
         ):
             raise NotFound("This request has expired. Start again in the app you came from.")
         request = AuthorizationRequest.from_dict(stored.request)
-        client = await self._clients.resolve(request.client_id, "")
+        requester = browser.account.id if browser.account else ""
+        client = await self._clients.resolve(request.client_id, requester)
         return Pending(stored.id, request, client, stored.answer)
 
     async def choices(self, account: Account) -> list[Choice]:

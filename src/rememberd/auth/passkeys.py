@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from rememberd.auth.sessions import Browser, Sessions
 from rememberd.clock import Clock, to_micros
-from rememberd.errors import Denied, InvalidInput
+from rememberd.errors import Denied, InvalidInput, NotFound
 from rememberd.model import Account
 from rememberd.store import accounts, ledger
 from rememberd.store.accounts import Passkey
@@ -167,10 +167,12 @@ class Passkeys:
         return await self._store.control.read(lambda tx: accounts.passkeys(tx, account.id))
 
     async def remove(self, account: Account, passkey_id: str) -> None:
-        """Raises Denied when it is the only way to sign in."""
+        """Raises NotFound, also for somebody else's; Denied when it is the only way to sign in."""
 
         def drop(tx: Transaction) -> None:
             held = accounts.passkeys(tx, account.id)
+            if not any(passkey.id == passkey_id for passkey in held):
+                raise NotFound("There is no such passkey.")
             if len(held) == 1 and not accounts.get(tx, account.id).has_password:
                 raise Denied("This is your only way to sign in. Set a password first.")
             tx.run("remove_passkey", id=passkey_id, account_id=account.id)

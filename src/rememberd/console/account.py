@@ -52,6 +52,7 @@ class AccountPage:
             done=None if problem else _DONE.get(visit.query("done")),
             passkeys=await self._passkeys.list(account),
             codes_left=await self._accounts.recovery_codes_left(account),
+            is_fresh=self._is_fresh(visit),
             other_sessions=await self._sessions.count_others(await visit.known()),
         )
 
