@@ -12,11 +12,13 @@ import typer
 
 from rememberd import __version__
 from rememberd.cli import exits, memories, output, registry
+from rememberd.cli.audit import audit
 from rememberd.cli.doctor import doctor
 from rememberd.cli.keyring import keyring
 from rememberd.cli.options import Data
 from rememberd.cli.proof import prove
 from rememberd.cli.serve import serve
+from rememberd.cli.setup import setup
 from rememberd.cli.stdio import stdio
 from rememberd.errors import RememberdError
 
@@ -47,6 +49,7 @@ def everywhere(
 
 _RUN, _MEMORIES, _OWNER = "Run", "Memories", "Vaults and keys"
 app.command(rich_help_panel=_RUN)(serve)
+app.command(rich_help_panel=_RUN)(setup)
 app.command(rich_help_panel=_RUN)(stdio)
 app.command("try", rich_help_panel=_RUN)(prove)
 app.command(rich_help_panel=_RUN)(doctor)
@@ -58,6 +61,7 @@ app.add_typer(registry.vaults, name="vault", rich_help_panel=_OWNER)
 app.add_typer(registry.projects, name="project", rich_help_panel=_OWNER)
 app.add_typer(registry.keys, name="key", rich_help_panel=_OWNER)
 app.add_typer(keyring, name="keys", rich_help_panel=_OWNER)
+app.add_typer(audit, name="audit", rich_help_panel=_OWNER)
 
 
 def main() -> None:

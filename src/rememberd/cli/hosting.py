@@ -33,10 +33,14 @@ _MOST_FILES = 65_536
 Served = tuple[ASGIApp, Sequence[socket.socket]]
 
 
+# What is said at the start; the token of the set-up page until there is an account.
+Greet = Callable[[App, str | None], None]
+
+
 # --- a server ----------------------------------------------------------------------------------
 
 
-def serve(settings: Settings, greet: Callable[[App], None]) -> None:
+def serve(settings: Settings, greet: Greet) -> None:
     """Serve until SIGINT or SIGTERM; `greet` is called once everything answers.
 
     Raises AddressUnavailable, DataDirectoryBusy, and the kinds of StorageError.
@@ -45,13 +49,13 @@ def serve(settings: Settings, greet: Callable[[App], None]) -> None:
         runner.run(_serve(settings, greet))
 
 
-async def _serve(settings: Settings, greet: Callable[[App], None]) -> None:
+async def _serve(settings: Settings, greet: Greet) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     raise_file_limit()
     async with server(settings) as app:
-        greet(app)
+        greet(app, await app.auth.accounts.setup_link())
         await stop.wait()
 
 

@@ -41,18 +41,22 @@ def serve(
     # The whole server: no other command must pay 0.4 s for it.
     from rememberd.cli import hosting  # noqa: PLC0415
 
-    hosting.serve(settings, lambda app: _greet(settings, app))
+    hosting.serve(settings, lambda app, setup: _greet(settings, app, setup))
 
 
-def _greet(settings: Settings, app: App) -> None:
+def _greet(settings: Settings, app: App, setup: str | None) -> None:
     url = app.engine.public_url
     output.result(output.bold(f"rememberd {__version__}"))
     output.facts(
         [("MCP", Text(f"{url}/mcp", "cyan")), ("Data", str(app.engine.store.directory.root))]
     )
     vault = app.first_vault.name if app.first_vault else "NAME"
+    if setup is not None:
+        output.note()
+        output.note(output.dim("Open this once, within a day, to make your account:"))
+        output.note(Text(f"  {url}/setup?token={setup}", "cyan"))
     output.note()
-    output.note(output.dim("Make a key for each app, then connect it:"))
+    output.note(output.dim("Apps that cannot sign in take a key instead:"))
     output.note(f"  rememberd key create --vault {vault}")
     output.note(Text("  ") + output.claude_line(url, "mk_…"))
     if app.first_vault:
