@@ -21,6 +21,7 @@ from rememberd.auth.endpoints.metadata import Metadata
 from rememberd.auth.endpoints.register import Register
 from rememberd.auth.endpoints.revoke import Revoke
 from rememberd.auth.endpoints.token import Token
+from rememberd.auth.fetch import Network
 from rememberd.auth.grants import Lifetimes
 from rememberd.auth.limits import Window
 from rememberd.auth.principals import Keys
@@ -69,10 +70,12 @@ async def build_app(
     role: str = "server",
     leave: Callable[[], None] | None = None,
     clock: Clock | None = None,
+    network: Network | None = None,
 ) -> AsyncGenerator[App]:
     """Own the data directory and open everything in it, until the end of the block.
 
     `leave` is called when a server asks a passing owner for its place; a server has none.
+    `network` is how clients' documents are fetched; None: as the system reaches the world.
     Raises DataDirectoryBusy when another process owns it, and the kinds of StorageError.
     """
     time = clock or SystemClock()
@@ -85,7 +88,7 @@ async def build_app(
             meaning = Meaning(_embedder_options(settings), time)
             engine = Engine(store, meaning, time, _limits(settings), public_url)
             first = await vaults.first_run(engine)
-            yield _assemble(settings, engine, role, leave, first)
+            yield _assemble(settings, engine, role, leave, first, network)
             await meaning.close()
         finally:
             await store.close()
@@ -97,10 +100,11 @@ def _assemble(
     role: str,
     leave: Callable[[], None] | None,
     first: Vault | None,
+    network: Network | None,
 ) -> App:
     keys = Keys(engine.store, engine.clock)
     auth = AuthorizationServer.assemble(
-        engine.store, engine.clock, keys, _auth_options(settings, engine.public_url)
+        engine.store, engine.clock, keys, _auth_options(settings, engine.public_url), network
     )
     server = _mcp_server(VAULT, engine)
 
@@ -175,6 +179,7 @@ def _sign_in(settings: Settings, engine: Engine, auth: AuthorizationServer) -> S
         register=Register(auth.clients, registrations),
         revoke=Revoke(auth.clients, auth.grants),
         pages=console.routes(),
+        refusal=console.refusal,
     )
 
 

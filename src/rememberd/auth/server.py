@@ -9,6 +9,7 @@ from rememberd.auth.access import Access
 from rememberd.auth.accounts import Accounts
 from rememberd.auth.clients import Clients
 from rememberd.auth.consents import Consents
+from rememberd.auth.fetch import Network
 from rememberd.auth.grants import Grants, Lifetimes
 from rememberd.auth.members import Members
 from rememberd.auth.passkeys import Passkeys, RelyingParty
@@ -53,11 +54,18 @@ class AuthorizationServer:
 
     @classmethod
     def assemble(
-        cls, store: Store, clock: Clock, keys: Keys, options: AuthOptions
+        cls,
+        store: Store,
+        clock: Clock,
+        keys: Keys,
+        options: AuthOptions,
+        network: Network | None = None,
     ) -> AuthorizationServer:
         derive = store.keyring.derive
         sessions = Sessions(store, clock, derive("form tokens"))
-        clients = Clients.assemble(store, clock, options.issuer, documents=options.documents)
+        clients = Clients.assemble(
+            store, clock, options.issuer, network, documents=options.documents
+        )
         grants = Grants(store, clock, derive("refresh tokens"), options.lifetimes)
         return cls(
             options=options,
