@@ -17,7 +17,7 @@ from rememberd.console.home import Home
 from rememberd.console.joining import Join, SetUp
 from rememberd.console.members import MembersPage
 from rememberd.console.memories import MemoryPage
-from rememberd.console.problems import Problem
+from rememberd.console.problems import Problem, refusal
 from rememberd.console.render import Pages
 from rememberd.console.sign_in import Recovery, SignIn, SignOut
 from rememberd.console.statics import Statics
@@ -44,6 +44,10 @@ class Console:
         """A page for what an app did wrong, of which only the person may be told."""
         problem = Problem(HTTPStatus.BAD_REQUEST, title, text)
         return await self._pages.error(await self._visits.arrive(request), problem)
+
+    def refusal(self, status: int, text: str) -> Response:
+        """A page for what the edge refuses, when somebody meets it in a browser."""
+        return self._pages.refusal(refusal(status, text))
 
     def routes(self) -> list[Route]:
         """Every address for people."""

@@ -54,6 +54,31 @@ class Problem:
         )
 
 
+# Refusals of the edge, met in a browser's address bar; others are said in their own words.
+_REFUSALS = {
+    HTTPStatus.UNAUTHORIZED: (
+        "This address is for apps",
+        "Give it to an app just as it is. The app will send you here to sign in and to decide what "
+        "it may do.",
+    ),
+    HTTPStatus.NOT_FOUND: ("Nothing is here", "The address may be mistyped, or out of date."),
+    HTTPStatus.METHOD_NOT_ALLOWED: (
+        "That cannot be done here",
+        "This address does not take what the browser sent.",
+    ),
+    HTTPStatus.INTERNAL_SERVER_ERROR: (
+        "Something went wrong here",
+        "It is our fault, not yours. The server's log says more; try again in a moment.",
+    ),
+}
+
+
+def refusal(status: int, text: str) -> Problem:
+    found = HTTPStatus(status)
+    title, said = _REFUSALS.get(found, (found.phrase, text))
+    return Problem(found, title, said)
+
+
 STALE = Problem(
     HTTPStatus.FORBIDDEN,
     "This page was out of date",

@@ -68,32 +68,28 @@ class Pages:
         self, visit: Visit, template: str, problem: Problem | None = None, **values: object
     ) -> Response:
         """A page with a form. Its status is that of the problem that it shows, if there is one."""
-        return self._respond(visit, template, problem, values, await visit.form_token())
+        token = await visit.form_token()
+        return self._respond(template, problem, _of(visit, token) | values)
 
     async def plain(
         self, visit: Visit, template: str, problem: Problem | None = None, **values: object
     ) -> Response:
         """A page that strangers may see without being given a session."""
         token = await visit.form_token() if visit.browser else ""
-        return self._respond(visit, template, problem, values, token)
+        return self._respond(template, problem, _of(visit, token) | values)
 
     async def error(self, visit: Visit, problem: Problem) -> Response:
         """When there is no page to show the problem on."""
         return await self.plain(visit, "error.html", problem)
 
+    def refusal(self, problem: Problem) -> Response:
+        """An error page where nothing is known of who asks."""
+        return self._respond("error.html", problem, {"account": None, "here": ""})
+
     def _respond(
-        self,
-        visit: Visit,
-        template: str,
-        problem: Problem | None,
-        values: dict[str, object],
-        form_token: str,
+        self, template: str, problem: Problem | None, values: dict[str, object]
     ) -> Response:
         always = {
-            "account": visit.account_if_any,
-            "form": visit.form,
-            "form_token": form_token,
-            "here": visit.request.url.path,
             "problem": problem,
             "public_url": self._public_url,
             "static": self._statics.url,
@@ -131,3 +127,12 @@ class Pages:
             name=words.plain_name,
         )
         return environment
+
+
+def _of(visit: Visit, form_token: str) -> dict[str, object]:
+    return {
+        "account": visit.account_if_any,
+        "form": visit.form,
+        "form_token": form_token,
+        "here": visit.request.url.path,
+    }

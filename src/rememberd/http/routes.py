@@ -29,11 +29,15 @@ from rememberd.http.limits import StrangerLimit
 from rememberd.http.local import LocalMcp
 from rememberd.http.middleware import BodyLimit, LastResort, RequestLog, SecurityHeaders
 from rememberd.http.origins import CrossOrigin, KnownHost, OpenToAll
+from rememberd.http.people import PageForPeople, RefusalPage
 from rememberd.http.problems import on_domain_error, on_http_error
 from rememberd.rest.local import LocalInterface
 
 # What anybody may call, and so could call too often; the registration limit is its own.
-_OPEN_PATHS = frozenset({"/authorize", "/token", "/revoke", "/sign-in", "/setup", "/join"})
+_OPEN_PATHS = frozenset(
+    {"/authorize", "/token", "/revoke", "/setup", "/join"}
+    | {"/sign-in", "/sign-in/recovery", "/sign-in/passkey-options"}
+)
 
 Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
 
@@ -61,6 +65,7 @@ class SignIn:
     register: Register
     revoke: Revoke
     pages: Sequence[BaseRoute]
+    refusal: RefusalPage  #: for people who meet one in a browser
 
 
 def build(
@@ -83,7 +88,7 @@ def build(
     ]
     app = Starlette(
         routes=routes,
-        middleware=_edge(edge),
+        middleware=_edge(edge, sign_in.refusal if sign_in else None),
         exception_handlers={HTTPException: on_http_error, RememberdError: on_domain_error},
         lifespan=lifespan or _nothing,
     )
@@ -173,13 +178,14 @@ def _mount(path: str, exchange: McpExchange, edge: Edge) -> list[Route]:
     return [Route(spelling, exchange, middleware=guard) for spelling in (path, f"{path}/")]
 
 
-def _edge(edge: Edge) -> list[Middleware]:
+def _edge(edge: Edge, refusal: RefusalPage | None) -> list[Middleware]:
     """Outermost first."""
     public = urlsplit(edge.public_url)
     hosts = [public.hostname or "localhost", *edge.allowed_hosts]
     return [
         Middleware(ClientAddress, proxies=edge.trusted_proxies),
         Middleware(RequestLog),
+        *([Middleware(PageForPeople, page=refusal)] if refusal else []),
         Middleware(LastResort),
         *_strangers(edge),
         Middleware(SecurityHeaders, https=public.scheme == "https"),
