@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rememberd.engine import ranking
 from rememberd.model import Filters
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from rememberd.store.mirror import Outline
@@ -43,15 +42,14 @@ def order(
         authors=None if author is None else outline.authors == author,
     )
     rows = ranking.best(scores, outline.allowed(filters), limit)
-    shown = ranking.shown(share, meaning, likeness)
-    return outline.seqs[rows].tolist(), shown[rows].tolist()
+    shown = ranking.shown(share[rows], None if meaning is None else meaning[rows], likeness)
+    return outline.seqs[rows].tolist(), shown.tolist()
 
 
 def _rows(outline: Outline, words: Words) -> list[NDArray[np.int64]]:
     """Rows that hold each word. The outline may be older than the index by what came in between."""
     newest = outline.seqs[-1]
-    held = (np.asarray(seqs, np.int64) for seqs in words.holders)
-    return [outline.rows_of(seqs[seqs <= newest]) for seqs in held]
+    return [outline.rows_of(seqs[seqs <= newest]) for seqs in words.holders]
 
 
 def _by_meaning(outline: Outline, vector: Any) -> Floats | None:

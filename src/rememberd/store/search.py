@@ -8,9 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rememberd.store import analysis
 from rememberd.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 # From this many memories on, words that stand in more than this share of them are left out, as long
 # as rarer ones remain: they cost most of the time and tell least.
@@ -21,7 +26,7 @@ LARGE, COMMON = 20_000, 0.05
 class Words:
     """For each distinct word of the query, the memories (seqs, ascending) that hold it."""
 
-    holders: Sequence[Sequence[int]]
+    holders: Sequence[NDArray[np.int64]]
 
 
 def match(tx: Transaction, query: str, memories: int) -> Words:
@@ -32,8 +37,12 @@ def match(tx: Transaction, query: str, memories: int) -> Words:
     return Words([_holders(tx, term) for term in terms])
 
 
-def _holders(tx: Transaction, term: str) -> list[int]:
-    return [row[0] for row in tx.tuples("holders", term=analysis.match_expression([term]))]
+def _holders(tx: Transaction, term: str) -> NDArray[np.int64]:
+    import numpy as np  # noqa: PLC0415 - 0.1 s at start-up; a search has loaded it by now
+
+    # One text of numbers: a row for each would cost twice as much.
+    listed = tx.value("holders", term=analysis.match_expression([term]))
+    return np.fromstring(listed or "", np.int64, sep=",")
 
 
 def _rare(tx: Transaction, terms: list[str], memories: int) -> list[str]:

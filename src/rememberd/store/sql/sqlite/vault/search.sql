@@ -1,6 +1,8 @@
 -- holders --
--- The memories that hold one word, in order of arrival.
-SELECT rowid FROM memory_text WHERE memory_text MATCH :term ORDER BY rowid;
+-- The memories that hold one word, in order of arrival, as one list of numbers.
+SELECT group_concat(rowid) FROM (
+    SELECT rowid FROM memory_text WHERE memory_text MATCH :term ORDER BY rowid
+);
 
 -- term_frequencies --
 -- In how many memories each term of a JSON array stands.
