@@ -71,11 +71,15 @@ class Outline:
 
     def rows_of(self, seqs: Array) -> Array:
         """Rows of these memories; all of them must be here."""
+        if self.seqs[-1] - self.seqs[0] == len(self.seqs) - 1:  # none between them was deleted
+            return seqs - self.seqs[0]
         return np.searchsorted(self.seqs, seqs)
 
     def allowed(self, filters: Filters) -> NDArray[np.bool_]:
         """Which memories pass tiers, importance and time window."""
-        mask = np.isin(self.tiers, list(filters.tiers))
+        wanted = np.zeros(4, np.bool_)  # by tier; faster than to look each one up in a list
+        wanted[list(filters.tiers)] = True
+        mask = wanted[self.tiers]
         if filters.importance is not None:
             mask &= self.importance >= filters.importance
         if filters.since is not None:
