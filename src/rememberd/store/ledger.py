@@ -26,25 +26,28 @@ def month_of(now: datetime) -> str:
 
 def used_this_month(tx: Transaction, now: datetime) -> int:
     """Tokens stored in this vault in the current month."""
-    last = tx.one("last_usage")
-    return last["month_total"] if last and last["month"] == month_of(now) else 0
+    return _used(tx.one("last_usage"), month_of(now))
+
+
+def _used(last: Row | None, month: str) -> int:
+    return last["month_total"] if last and last["month"] == month else 0
 
 
 def meter(tx: Transaction, tokens: int, allowance: int | None, now: datetime) -> None:
     """Count tokens about to be stored. Raises QuotaExceeded, counting nothing, over `allowance`."""
-    used = used_this_month(tx, now)
+    last, month = tx.one("last_usage"), month_of(now)
+    used = _used(last, month)
     if allowance is not None and used + tokens > allowance:
         raise QuotaExceeded(
-            f"This vault's allowance of {allowance:,} tokens for {month_of(now)} does not cover "
+            f"This vault's allowance of {allowance:,} tokens for {month} does not cover "
             f"{tokens:,} more: {used:,} are used. Nothing was stored; reading goes on. Wait for "
             "the next month, or raise monthly_token_allowance."
         )
-    last = tx.one("last_usage")
     tx.run(
         "add_usage",
         seq=last["seq"] + 1 if last else 1,
         at=to_micros(now),
-        month=month_of(now),
+        month=month,
         tokens=tokens,
         month_total=used + tokens,
     )
