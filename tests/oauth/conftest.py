@@ -1,4 +1,4 @@
-"""One server for the tests of a file, set up by Alice; what one test connects another does not see."""
+"""One server for the tests of a file, set up by Alice. Each test connects apps of its own."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -126,9 +126,7 @@ class Person:
             page = self._ask("GET", urljoin(page.url, page.location))
         return page
 
-    def submit(
-        self, page: Page, form: Form, *more: tuple[str, str], follow: bool = True
-    ) -> Page:
+    def submit(self, page: Page, form: Form, *more: tuple[str, str], follow: bool = True) -> Page:
         """Send a form as it stands, with `more` added (a button, or what was typed)."""
         typed = {name for name, _ in more}
         pairs = [pair for pair in form.pairs() if pair[0] not in typed]
@@ -271,9 +269,7 @@ class Person:
         """The link for a new member of the organization that one owns."""
         page = self.open("/members")
         form = next(
-            form
-            for form in page.forms
-            if "invite" in {one.value for one in form.named("action")}
+            form for form in page.forms if "invite" in {one.value for one in form.named("action")}
         )
         page = self.submit(page, form, ("role", role), ("action", "invite"))
         return next(word for word in page.text.split() if "/join?token=" in word)

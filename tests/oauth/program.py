@@ -1,4 +1,4 @@
-"""An OAuth client with no opinion of its own: sends what a test says, and remembers nothing else."""
+"""An OAuth client with no opinion of its own: it sends what a test says."""
 
 from __future__ import annotations
 

@@ -2,17 +2,10 @@
 
 from tests.oauth.person import Person
 from tests.oauth.program import (
-    ALL,
-    DELETE,
     READ,
     WRITE,
     Program,
-    Tokens,
-    ask,
-    call,
     found,
-    result,
-    scopes_of,
     store,
     works,
 )

@@ -41,7 +41,8 @@ class World:
     ) -> None:
         self.data = data
         self.clock = StillClock()
-        self._settings = load({"data": data, "embedder": "off", **UNLIMITED, **(settings or {})}, {})
+        usual = {"data": data, "embedder": "off", **UNLIMITED}
+        self._settings = load(usual | dict(settings or {}), {})
         self._network = network
         with socket.create_server(("127.0.0.1", 0)) as listener:
             self.port: int = listener.getsockname()[1]

@@ -1,7 +1,7 @@
 """Requests on their way through the consent page: kept for one browser, answered once.
 
 Answering twice gives the same answer, since people click twice; another browser's request is not
-found at all.
+found at all. Kept is only whether the answer was yes: the code in it is never in a database.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from rememberd.auth import roles, tokens
+from rememberd.auth import roles
 from rememberd.auth.clients import Clients
 from rememberd.auth.grants import Approved, Grants
 from rememberd.auth.requests import AuthorizationRequest, denied, with_code
@@ -34,7 +34,7 @@ class Pending:
     id: str
     request: AuthorizationRequest
     client: Client
-    answer: str | None
+    answer: str | None  #: where the browser was sent, once it was decided
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +80,20 @@ class Consents:
             or stored.session_digest != browser.session.digest
             or stored.expires_at <= now
         ):
-            raise NotFound("This request has expired. Start again in the app you came from.")
+            raise _expired()
         request = AuthorizationRequest.from_dict(stored.request)
         requester = browser.account.id if browser.account else ""
         client = await self._clients.resolve(request.client_id, requester)
-        return Pending(stored.id, request, client, stored.answer)
+        return Pending(stored.id, request, client, self._answer(stored, request))
+
+    def _answer(self, stored: StoredRequest, request: AuthorizationRequest) -> str | None:
+        match stored.answer:
+            case None:
+                return None
+            case "approved":
+                return with_code(request, self._grants.code_for(stored.id), self._issuer)
+            case _:
+                return denied(request, self._issuer)
 
     async def choices(self, account: Account) -> list[Choice]:
         """The vaults that this account may connect an app to."""
@@ -124,36 +133,36 @@ class Consents:
             request.challenge,
             pending.client.metadata.get("digest"),
         )
-        code = tokens.mint("mac_")
-        answer = with_code(request, code, self._issuer)
 
-        def settle(tx: Transaction) -> str:
-            if tx.run("answer_request", id=request_id, answer=answer):
-                self._grants.approve(tx, approved, code)
-            return _answer_of(tx, request_id)
+        def settle(tx: Transaction) -> StoredRequest | None:
+            if tx.run("answer_request", id=request_id, answer="approved"):
+                self._grants.approve(tx, approved, self._grants.code_for(request_id))
+            return oauth.request(tx, request_id)
 
-        return await self._store.control.write(settle)
+        return self._settled(await self._store.control.write(settle), request)
 
     async def deny(self, browser: Browser, request_id: str) -> str:
         """Returns where to send the browser with the refusal."""
         pending = await self.pending(browser, request_id)
         if pending.answer is not None:
             return pending.answer
-        answer = denied(pending.request, self._issuer)
 
-        def settle(tx: Transaction) -> str:
-            tx.run("answer_request", id=request_id, answer=answer)
-            return _answer_of(tx, request_id)
+        def settle(tx: Transaction) -> StoredRequest | None:
+            tx.run("answer_request", id=request_id, answer="denied")
+            return oauth.request(tx, request_id)
 
-        return await self._store.control.write(settle)
+        return self._settled(await self._store.control.write(settle), pending.request)
+
+    def _settled(self, stored: StoredRequest | None, request: AuthorizationRequest) -> str:
+        """Of two clicks at once the first one's answer counts for both. Raises NotFound."""
+        answer = self._answer(stored, request) if stored else None
+        if answer is None:
+            raise _expired()
+        return answer
 
 
-def _answer_of(tx: Transaction, request_id: str) -> str:
-    """Of two clicks at once the first one's answer counts for both. Raises NotFound."""
-    stored = oauth.request(tx, request_id)
-    if stored is None or stored.answer is None:
-        raise NotFound("This request has expired. Start again in the app you came from.")
-    return stored.answer
+def _expired() -> NotFound:
+    return NotFound("This request has expired. Start again in the app you came from.")
 
 
 async def choices(store: Store, account: Account) -> list[Choice]:

@@ -60,7 +60,7 @@ class Approved:
 
 
 class Grants:
-    """`key` derives refresh tokens and is never in a database."""
+    """`key` derives codes and refresh tokens and is never in a database."""
 
     def __init__(self, store: Store, clock: Clock, key: bytes, lifetimes: Lifetimes) -> None:
         self._store = store
@@ -69,6 +69,10 @@ class Grants:
         self._lifetimes = lifetimes
 
     # -- from consent to code ----------------------------------------------------------------------
+
+    def code_for(self, request_id: str) -> str:
+        """The code that an approved request is answered with, each time the same."""
+        return tokens.code_for(self._key, request_id)
 
     def approve(self, tx: Transaction, approved: Approved, code: str) -> None:
         """Make the grant, and `code` for it, good for a minute and one use."""

@@ -1,4 +1,4 @@
-"""Opaque tokens: minting, hashing, and the successor of a refresh token. Pure.
+"""Opaque tokens: minting, hashing, and those that are derived from what went before. Pure.
 
 256 random bits behind a prefix that leak scanners know, and a checksum that turns garbage away
 before any look-up. Only SHA-256 hashes are stored.
@@ -26,8 +26,18 @@ def successor(key: bytes, parent: str, grant_id: str) -> str:
     within the grace window gets the same one, though only hashes are stored; `key` is never in a
     database.
     """
-    secret = hmac.new(key, f"refresh 1\n{grant_id}\n{parent}".encode(), hashlib.sha256).digest()
-    return _finish("mrt_", secret)
+    return _derive("mrt_", key, f"refresh 1\n{grant_id}\n{parent}")
+
+
+def code_for(key: bytes, request_id: str) -> str:
+    """The code that answers a request. Derived, so that the second of two clicks gets the same one
+    though only its hash is stored.
+    """
+    return _derive("mac_", key, f"code 1\n{request_id}")
+
+
+def _derive(prefix: Prefix, key: bytes, parents: str) -> str:
+    return _finish(prefix, hmac.new(key, parents.encode(), hashlib.sha256).digest())
 
 
 def is_whole(token: str, prefix: Prefix) -> bool:

@@ -71,7 +71,7 @@ def make_room_for_client(tx: Transaction, most_never_used: int, expired_before: 
 
 @dataclass(frozen=True, slots=True)
 class StoredRequest:
-    """`answer` is the redirect it was answered with, so that a second click gets the same one."""
+    """`answer`: `approved` or `denied`, once the person has decided."""
 
     id: str
     session_digest: bytes
