@@ -1,0 +1,66 @@
+"""`/sign-in/recovery`: back in with a code that was kept, and a new password."""
+
+import pytest
+
+from tests.console.people import get, methods_not_allowed, post
+from tests.oauth.person import Page, Person
+from tests.oauth.world import World
+
+NEW = "an entirely different password"
+
+
+@pytest.fixture
+def dora(world: World, alice: Person, request: pytest.FixtureRequest) -> Person:
+    return Person(world, f"{request.node.name[:40]}@example.com").join(alice.invite("reader"))
+
+
+def recover(browser: Person, email: str, code: str, password: str = NEW) -> Page:
+    page = browser.open("/sign-in/recovery?next=%2Faccount")
+    form = page.form(having="code")
+    return browser.submit(page, form, ("email", email), ("code", code), ("password", password))
+
+
+def test_a_code_lets_in_once_with_a_new_password(world: World, dora: Person) -> None:
+    browser = Person(world, dora.email)
+    page = recover(browser, dora.email, dora.recovery_codes[0])
+    assert (page.status, page.url) == (200, f"{world.url}/account")
+    assert "9 unused codes left" in page.text
+    assert recover(Person(world, ""), dora.email, dora.recovery_codes[0]).status == 403
+    assert Person(world, dora.email, NEW).sign_in().status == 200
+    assert Person(world, dora.email, dora.password).sign_in().status == 403
+
+
+def test_every_other_browser_is_signed_out(world: World, dora: Person) -> None:
+    assert get(world, dora, "/account").status == 200
+    recover(Person(world, dora.email), dora.email, dora.recovery_codes[1])
+    assert get(world, dora, "/account").status == 303
+
+
+def test_a_code_is_not_used_up_by_a_password_that_is_too_short(world: World, dora: Person) -> None:
+    code = dora.recovery_codes[2]
+    assert recover(Person(world, ""), dora.email, code, "short").status == 400
+    assert recover(Person(world, ""), dora.email, f" {code.upper()} ").status == 200
+
+
+def test_a_code_of_somebody_else_is_worth_nothing(
+    world: World, alice: Person, dora: Person
+) -> None:
+    page = recover(Person(world, ""), alice.email, dora.recovery_codes[3])
+    assert page.status == 403
+    assert "Email or recovery code is wrong" in page.text
+
+
+def test_an_unknown_email_gets_the_same_answer(world: World, dora: Person) -> None:
+    page = recover(Person(world, ""), "nobody@example.com", "aaaa-bbbb-cccc-dddd")
+    assert page.status == 403
+    assert "Email or recovery code is wrong" in page.text
+
+
+def test_a_form_that_is_not_its_own_recovers_nothing(world: World, dora: Person) -> None:
+    fields = {"email": dora.email, "code": dora.recovery_codes[4], "password": NEW}
+    assert post(world, None, "/sign-in/recovery", fields).status == 403
+    assert Person(world, dora.email, dora.password).sign_in().status == 200
+
+
+def test_it_takes_a_look_and_a_form(world: World, alice: Person) -> None:
+    assert methods_not_allowed(world, alice, "/sign-in/recovery", "PUT", "DELETE")
