@@ -18,9 +18,7 @@ def test_an_export_brings_a_backup_back_to_life(place: Place) -> None:
     for lost in ("master.key", "keys.db", "keys.db-wal", "keys.db-shm"):
         (place.data / lost).unlink(missing_ok=True)
     assert place.run("search", "deploy").code != 0
-    done = place.ok(
-        "keys", "import", "keys.json", "--passphrase-stdin", "--json", stdin=PASSPHRASE
-    )
+    done = place.ok("keys", "import", "keys.json", "--passphrase-stdin", "--json", stdin=PASSPHRASE)
     assert done.json == {"added": 1}
     assert len(place.json("search", "deploy")["memories"]) == 1
 
@@ -56,9 +54,9 @@ def test_a_wrong_passphrase_or_file_is_refused(place: Place) -> None:
 
 def test_a_passphrase_is_asked_for_twice_and_not_shown(place: Place) -> None:
     screen = Terminal(place, "keys", "export", "keys.json")
-    screen.expect("Passphrase")
+    screen.expect("Passphrase: ")
     screen.type(PASSPHRASE)
-    screen.expect("Repeat for confirmation")
+    screen.expect("Repeat for confirmation: ")
     screen.type(PASSPHRASE)
     assert screen.end() == 0
     assert PASSPHRASE not in screen.shown

@@ -9,7 +9,6 @@ import asyncio
 import resource
 import signal
 import socket
-import time
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager, suppress
 
@@ -25,8 +24,9 @@ from rememberd.store.place import DataDirectory, Lock
 from rememberd.worker import Worker
 
 GRACE_SECONDS = 5  # for running requests to finish
-DRAIN_SECONDS = 5.0  # for a passing owner to embed what was stored; the rest waits in the vault
+DRAIN_SECONDS = 15.0  # for a passing owner to embed what was stored; the rest waits
 _PAUSE_SECONDS = 0.1
+_MOST_TRIES = 200  # to open the data directory while somebody who passes by makes room
 _KEEP_ALIVE_SECONDS = 65  # longer than proxies keep theirs, or they meet a closed connection
 _MOST_FILES = 65_536
 
@@ -87,15 +87,12 @@ async def _take_over(
     stack: AsyncExitStack, settings: Settings, directory: DataDirectory, public_url: str
 ) -> App:
     """Open the data directory, once whoever only passes by has made room."""
-    deadline = time.monotonic() + line.PATIENCE_SECONDS
-    while True:
-        try:
+    for _ in range(_MOST_TRIES):
+        with suppress(DataDirectoryBusy):
             return await stack.enter_async_context(build_app(settings, public_url=public_url))
-        except DataDirectoryBusy:
-            if time.monotonic() > deadline:
-                raise
         await line.ask_to_leave(directory.socket)
         await asyncio.sleep(_PAUSE_SECONDS)
+    raise DataDirectoryBusy(f"Who owns {directory.root} does not make room for a server.")
 
 
 def raise_file_limit() -> None:
@@ -122,13 +119,13 @@ async def pass_by(settings: Settings, role: str, leave: Callable[[], None]) -> A
         build_app(settings, public_url=settings.url(), role=role, leave=leave) as app,
         answering((app.local, [listeners.unix(directory.socket)])),
     ):
-        if role == "stdio":  # it stays for hours
-            async with working(app.worker):
-                yield app
-        else:
-            yield app
-        with suppress(TimeoutError):
-            await asyncio.wait_for(app.worker.drain(), DRAIN_SECONDS)
+        yield app
+
+
+async def drain(worker: Worker) -> None:
+    """Embed what was stored, within bounds: the rest waits in the vault for the next owner."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(worker.drain(), DRAIN_SECONDS)
 
 
 # --- for both ----------------------------------------------------------------------------------

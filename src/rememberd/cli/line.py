@@ -31,6 +31,11 @@ def client_of(*, app: ASGIApp | None = None, socket: str | None = None) -> httpx
     )
 
 
+async def greet(client: httpx2.AsyncClient) -> None:
+    """Raises httpx2.TransportError unless an owner that does not hang is at the other end."""
+    await client.get("/owner", timeout=PATIENCE_SECONDS)
+
+
 def never_arrived(error: BaseException) -> bool:
     """True when the owner cannot have executed the request.
 

@@ -56,8 +56,7 @@ def table(
     console = _console(stderr=beside)
     if not console.is_terminal:
         for row in rows:
-            line = "\t".join(" ".join(str(cell).split()) for cell in row)
-            (note if beside else result)(line)
+            console.file.write("\t".join(" ".join(str(cell).split()) for cell in row) + "\n")
         return
     grid = Table(
         box=None,

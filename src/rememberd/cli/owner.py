@@ -8,9 +8,8 @@ It must never send a request twice that may have been executed, unless it only r
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rememberd.cli import line, listeners
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _PAUSE_SECONDS = 0.05
+_MOST_TRIES = 200  # counted, not timed: on a busy machine owners take longer, too
 
 
 def ask_owner(
@@ -63,6 +63,7 @@ class Owner:
         self._one_by_one = asyncio.Lock()
         self._leave = asyncio.Event()
         self._links = ExitStack()
+        self._tries = 0
 
     # -- asking ------------------------------------------------------------------------------------
 
@@ -89,20 +90,24 @@ class Owner:
         """One request, whatever becomes of the owner meanwhile.
 
         Raises OutcomeUnknown when it may have been executed and is not repeatable,
-        OwnerUnreachable when nobody takes it for `line.PATIENCE_SECONDS`.
+        OwnerUnreachable when somebody owns the data directory and does not take it within some
+        ten seconds.
         """
         import httpx2  # noqa: PLC0415 - see `line.client_of`
 
-        deadline = time.monotonic() + line.PATIENCE_SECONDS
+        self._tries = 0
         while True:
+            sent = False
             try:
                 async with self._one_by_one:
                     client = await self._reach()
+                    sent = True
                     return await client.request(method, path, **request)
             except httpx2.TransportError as error:
-                if not repeatable and not line.never_arrived(error):
+                if sent and not repeatable and not line.never_arrived(error):
                     raise OutcomeUnknown from None
-                if time.monotonic() > deadline or isinstance(error, httpx2.TimeoutException):
+                self._tries += 1
+                if self._tries > _MOST_TRIES or isinstance(error, httpx2.TimeoutException):
                     raise self._unreachable() from None
             await self._disconnect()
             await asyncio.sleep(_PAUSE_SECONDS)
@@ -124,13 +129,14 @@ class Owner:
             except DataDirectoryBusy:
                 short = self._links.enter_context(listeners.reachable(self._directory.socket))
                 self._client = line.client_of(socket=short)
+                await line.greet(self._client)
         return self._client
 
     def _check_lock(self) -> None:
         """Raises DataDirectoryBusy early, before the whole server is imported to no avail."""
         self._directory.prepare()
         with Lock(self._directory.lock):
-            pass
+            self._tries = 0  # owners come and go: while they do, waiting is not in vain
 
     async def _become_owner(self) -> ASGIApp:
         reached = asyncio.get_running_loop().create_future()
@@ -143,12 +149,22 @@ class Owner:
         from rememberd.cli import hosting  # noqa: PLC0415
 
         self._leave = leave = asyncio.Event()
+        hurry = asyncio.Event()  # a server wants this place
+
+        def make_room() -> None:
+            hurry.set()
+            leave.set()
+
         try:
-            async with hosting.pass_by(self._settings, self._role, leave.set) as app:
-                reached.set_result(app.local)
-                await leave.wait()
-                async with self._one_by_one:  # a request of our own may still run
-                    await self._disconnect()
+            async with hosting.pass_by(self._settings, self._role, make_room) as app:
+                stays = self._role == "stdio"  # for hours; a command works when it leaves
+                async with hosting.working(app.worker) if stays else nullcontext():
+                    reached.set_result(app.local)
+                    await leave.wait()
+                    async with self._one_by_one:  # a request of our own may still run
+                        await self._disconnect()
+                if not hurry.is_set():
+                    await hosting.drain(app.worker)
         except RememberdError as error:
             if reached.done():
                 raise
