@@ -1,5 +1,6 @@
 """The background loop: vectors for what has none yet, usage into control, what ended swept out.
 
+What people wait for is done at once; what costs a commit in control is gathered for a while.
 Everything it does can be done again; it never holds up an acknowledged write and never stops for an
 error.
 """
@@ -19,6 +20,7 @@ from rememberd.errors import EmbedderUnavailable, NotFound, UpstreamBusy, VaultU
 
 logger = logging.getLogger(__name__)
 RETRY_SECONDS = 60.0
+TIDY_SECONDS = 30.0
 NOTE_USE_SECONDS = 30.0
 EXPIRE_SECONDS = 600.0
 
@@ -30,6 +32,8 @@ class Worker:
         self._engine = engine
         self._auth = auth
         self._waiting: OrderedDict[str, None] = OrderedDict()
+        self._due: set[str] = set()  # vaults to tidy when their turn comes
+        self._resting: set[str] = set()  # vaults that are tried again later
         self._woken = asyncio.Event()
         engine.store.on_work = self.notify
 
@@ -39,20 +43,21 @@ class Worker:
         self._woken.set()
 
     async def run(self) -> None:
-        for vault_id in self._engine.store.dirty():
-            self.notify(vault_id)
+        await self._tidy()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._tend_forever())
+            tasks.create_task(self._forever(self._tidy, TIDY_SECONDS))
             tasks.create_task(self._forever(self._auth.access.note_use, NOTE_USE_SECONDS))
             tasks.create_task(self._forever(self._auth.grants.expire, EXPIRE_SECONDS))
 
     async def drain(self) -> None:
         """Do what waits now, then return; for short-lived owners of a data directory."""
-        for vault_id in self._engine.store.dirty():
-            self.notify(vault_id)
-        while self._waiting:
-            vault_id, _ = self._waiting.popitem(last=False)
-            await self._try_to_tend(vault_id)
+        self._resting.clear()
+        for _ in range(2):  # to embed is to write; the second round finds that nothing is left
+            await self._tidy()
+            while self._waiting:
+                vault_id, _ = self._waiting.popitem(last=False)
+                await self._try_to_tend(vault_id)
         await self._auth.access.note_use()
 
     async def _tend_forever(self) -> None:
@@ -62,6 +67,12 @@ class Worker:
             while self._waiting:
                 vault_id, _ = self._waiting.popitem(last=False)
                 await self._try_to_tend(vault_id)
+
+    async def _tidy(self) -> None:
+        """Let every vault that is dirty be looked through once more, and then called clean."""
+        for vault_id in set(self._engine.store.dirty()) - self._resting:
+            self._due.add(vault_id)
+            self.notify(vault_id)
 
     async def _forever(self, chore: Callable[[], Awaitable[None]], seconds: float) -> None:
         while True:
@@ -87,11 +98,18 @@ class Worker:
     async def _tend(self, vault_id: str) -> None:
         writes = self._engine.store.writes(vault_id)
         embedded = self._engine.meaning.is_off or await embed_pending(self._engine, vault_id)
-        await roll_up(self._engine, vault_id)
         if not embedded:
             self._again(vault_id, RETRY_SECONDS)  # no model now; the vault stays dirty
-        elif self._engine.store.writes(vault_id) == writes:
-            await self._engine.store.settle(vault_id, writes)
+        if vault_id in self._due:
+            self._due.remove(vault_id)
+            await roll_up(self._engine, vault_id)
+            if embedded:
+                await self._engine.store.settle(vault_id, writes)
 
     def _again(self, vault_id: str, seconds: float) -> None:
-        asyncio.get_running_loop().call_later(seconds, self.notify, vault_id)
+        self._resting.add(vault_id)
+        asyncio.get_running_loop().call_later(seconds, self._wake, vault_id)
+
+    def _wake(self, vault_id: str) -> None:
+        self._resting.discard(vault_id)
+        self.notify(vault_id)
