@@ -19,7 +19,7 @@ async def pending(world: World, vault_id: str) -> int:
 
 
 async def has_vectors(world: World, vault_id: str) -> None:
-    while await pending(world, vault_id):
+    while await pending(world, vault_id):  # noqa: ASYNC110 - nothing tells us when
         await asyncio.sleep(0)
 
 
