@@ -21,7 +21,7 @@ EXITS: tuple[tuple[type[RememberdError], int, str], ...] = (
     (errors.AddressUnavailable, 5, "the address or port is taken"),
     (errors.OutcomeUnknown, 6, "the connection broke: it may have been done, or not"),
     (errors.QuotaExceeded, 7, "the monthly token allowance is used up"),
-    (errors.Conflict, 8, "the name is taken"),
+    (errors.Conflict, 8, "the name is taken, or it was done before"),
     (RememberdError, 1, "it did not work, or a check failed"),
 )
 INTERRUPTED = 130

@@ -53,13 +53,19 @@ def never_arrived(error: BaseException) -> bool:
 
 
 async def ask_to_leave(socket: Path) -> None:
-    """Ask a passing owner to make room for a server. Raises DataDirectoryBusy if it is one."""
+    """Ask a passing owner to make room for a server.
+
+    Raises DataDirectoryBusy if it is a server itself, or hangs.
+    """
     import httpx2  # noqa: PLC0415
 
     with listeners.reachable(socket) as short:
         async with client_of(socket=short) as client:
             try:
                 answer = await client.delete("/owner", timeout=PATIENCE_SECONDS)
+            except httpx2.TimeoutException:
+                text = f"The process that owns {socket.parent} does not answer. End it."
+                raise DataDirectoryBusy(text) from None
             except httpx2.TransportError:
                 return  # opening or leaving: the caller tries the lock again
     if answer.is_error:
