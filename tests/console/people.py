@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
@@ -14,6 +15,7 @@ from tests.oauth.world import World
 
 HERE = ("Sec-Fetch-Site", "same-origin")
 HTML = ("Accept", "text/html")
+_NUMBERS = itertools.count(1)
 
 
 def cookie(person: Person | None) -> list[tuple[str, str]]:
@@ -45,6 +47,10 @@ def form_token(page: Page) -> str:
 
 def text(reply: Reply) -> str:
     return reply.body.decode()
+
+
+def new_email() -> str:
+    return f"person{next(_NUMBERS)}@example.com"
 
 
 # --- the questions -------------------------------------------------------------------------------

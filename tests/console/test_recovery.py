@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.console.people import get, methods_not_allowed, post
+from tests.console.people import get, methods_not_allowed, new_email, post
 from tests.oauth.person import Page, Person
 from tests.oauth.world import World
 
@@ -10,8 +10,8 @@ NEW = "an entirely different password"
 
 
 @pytest.fixture
-def dora(world: World, alice: Person, request: pytest.FixtureRequest) -> Person:
-    return Person(world, f"{request.node.name[:40]}@example.com").join(alice.invite("reader"))
+def dora(world: World, alice: Person) -> Person:
+    return Person(world, new_email()).join(alice.invite("reader"))
 
 
 def recover(browser: Person, email: str, code: str, password: str = NEW) -> Page:
