@@ -29,11 +29,18 @@ async def embed_pending(engine: Engine, vault_id: str) -> bool:
     while waiting:
         embedded = await _embed(embedder, waiting)
         model, waiting = await _keep(engine, vault_id, embedder, embedded)
-    if model is not None and not model.active:
-        async with engine.store.vault(vault_id, "rw") as vault:
-            await vault.write(lambda tx: vectors.switch(tx, model))
-            await vault.scrub()
+    if model is not None:
+        await _let_answer(engine, vault_id, model)
     return True
+
+
+async def _let_answer(engine: Engine, vault_id: str, model: Model) -> None:
+    """Make `model` the only one, now that it covers every memory."""
+    async with engine.store.vault(vault_id, "rw") as vault:
+        if await vault.read(vectors.models) == [model.identity]:
+            return
+        await vault.write(lambda tx: vectors.switch(tx, model))
+        await vault.scrub()
 
 
 def _look(tx: Transaction, embedder: Embedder) -> tuple[Model | None, list[Pending]]:

@@ -57,6 +57,11 @@ def model_of(tx: Transaction, identity: str) -> Model | None:
     return next((model for model in _models(tx) if model.identity == identity), None)
 
 
+def models(tx: Transaction) -> list[str]:
+    """Identities of every model that this vault has vectors of."""
+    return [row["identity"] for row in tx.all("all_models")]
+
+
 def ensure_model(tx: Transaction, identity: str, dimension: int) -> Model:
     """The model of this identity, added if new; the first one of a vault is active at once."""
     tx.run("add_model", identity=identity, dimension=dimension)
