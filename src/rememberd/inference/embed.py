@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from rememberd.errors import EmbedderUnavailable, InvalidInput
+from rememberd.inference.texts import Purpose
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     Vectors = NDArray[np.float32]
 
-Purpose = Literal["query", "memory"]
 Kind = Literal["bundled", "static", "openai", "off"]
 
 QUERIES_KEPT = 1_024
@@ -109,11 +109,6 @@ async def _local(kind: Literal["bundled", "static"]) -> Embedder:
             f"The {kind} model needs the package {error.name}, which is not installed."
         ) from error
     return await StaticEmbedder.open()
-
-
-def printable(text: str) -> str:
-    """The text as tokenizers and JSON take it: a lone surrogate becomes a question mark."""
-    return text.encode("utf-8", "replace").decode()
 
 
 class QueryCache:

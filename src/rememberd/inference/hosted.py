@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from rememberd.clock import Clock, SystemClock
 from rememberd.errors import EmbedderUnavailable, InvalidInput, UpstreamBusy
-from rememberd.inference import passages
-from rememberd.inference.embed import Purpose, printable
+from rememberd.inference.texts import Purpose, by_bytes, printable
 
 #: Texts a request. Servers limit requests to 300,000 tokens or less; 32 passages are 16,000.
 BATCH = 32
@@ -80,7 +79,7 @@ class HostedEmbedder:
         return embedder
 
     def passages(self, text: str) -> list[str]:
-        return passages.by_bytes(text)
+        return by_bytes(text)
 
     async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
         found = [

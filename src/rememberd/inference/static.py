@@ -18,8 +18,7 @@ from safetensors.numpy import load
 from tokenizers import Tokenizer
 
 from rememberd.errors import EmbedderUnavailable
-from rememberd.inference import passages
-from rememberd.inference.embed import Purpose, printable
+from rememberd.inference.texts import Purpose, by_bytes, printable
 
 PACKAGE = "wordllama"
 WEIGHTS = "weights/l2_supercat_256.safetensors"
@@ -47,7 +46,7 @@ class StaticEmbedder:
 
     def passages(self, text: str) -> list[str]:
         """Any length would fit, but the mean of a long text says nothing."""
-        return passages.by_bytes(text)
+        return by_bytes(text)
 
     async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
         return await run_sync(self._embed, texts)

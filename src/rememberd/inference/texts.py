@@ -1,10 +1,16 @@
-"""Cuts a long text into overlapping passages of whole words that fit a model; loses no word."""
+"""Texts on their way to a model: made printable, and cut into passages that fit it.
+
+A passage is made of whole words and overlaps the next; no word is lost.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
+
+Purpose = Literal["query", "memory"]
 
 _WORD = re.compile(r"\S+")
 _LONG_WORD = 64
@@ -21,6 +27,11 @@ class Piece:
     start: int
     end: int
     cost: int
+
+
+def printable(text: str) -> str:
+    """The text as tokenizers and JSON take it: a lone surrogate becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def pack(pieces: Sequence[Piece], most: int, overlap: int) -> list[tuple[int, int]]:
