@@ -59,7 +59,7 @@ def model_of(tx: Transaction, identity: str) -> Model | None:
 
 def models(tx: Transaction) -> list[str]:
     """Identities of every model that this vault has vectors of."""
-    return [row["identity"] for row in tx.all("all_models")]
+    return [model.identity for model in _models(tx)]
 
 
 def ensure_model(tx: Transaction, identity: str, dimension: int) -> Model:
