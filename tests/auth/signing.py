@@ -9,6 +9,9 @@ import json
 from functools import cache
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+from cryptography.hazmat.primitives.hashes import SHA256
 from joserfc import jws
 from joserfc.jwk import ECKey, RSAKey
 
@@ -57,7 +60,25 @@ def signed(key: Key, body: dict[str, Any], **header: Any) -> str:
 
 def raw(header: dict[str, Any], body: dict[str, Any], signature: bytes = b"") -> str:
     parts = (json.dumps(header).encode(), json.dumps(body).encode(), signature)
-    return ".".join(base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts)
+    return ".".join(map(encoded, parts))
+
+
+def weakly_signed(body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """A good signature with a key of 1,024 bits, and that key."""
+    key = generate_private_key(65537, 1_024)  # noqa: S505 - that is the point
+    numbers = key.public_key().public_numbers()
+    text = raw({"alg": "RS256", "kid": "weak"}, body).rpartition(".")[0]
+    signature = key.sign(text.encode(), PKCS1v15(), SHA256())
+    public = {"kty": "RSA", "kid": "weak", "n": number(numbers.n, 128), "e": number(numbers.e, 3)}
+    return f"{text}.{encoded(signature)}", public
+
+
+def number(value: int, size: int) -> str:
+    return encoded(value.to_bytes(size, "big"))
+
+
+def encoded(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def forged_with_public_key(key: RSAKey, body: dict[str, Any]) -> str:
@@ -65,7 +86,7 @@ def forged_with_public_key(key: RSAKey, body: dict[str, Any]) -> str:
     text = raw({"alg": "HS256", "kid": key.kid}, body).rpartition(".")[0]
     secret = key.as_pem(private=False)
     tag = hmac.new(secret, text.encode(), hashlib.sha256).digest()
-    return f"{text}.{base64.urlsafe_b64encode(tag).rstrip(b'=').decode()}"
+    return f"{text}.{encoded(tag)}"
 
 
 def form(assertion: str, **more: str) -> dict[str, str]:

@@ -26,6 +26,7 @@ from tests.auth.signing import (
     raw,
     rsa,
     signed,
+    weakly_signed,
 )
 from tests.store.world import StillClock, opened
 
@@ -203,6 +204,12 @@ async def test_a_key_that_is_for_something_else_is_not_used(
 ) -> None:
     world.site.answers[KEYS] = answer(published(rsa(), **members))
     assert (await world.refused(signed(rsa(), world.claims()))).error == "invalid_client"
+
+
+async def test_a_key_that_is_too_short_proves_nothing(world: World) -> None:
+    assertion, key = weakly_signed(world.claims())
+    world.site.answers[KEYS] = answer({"keys": [key]})
+    assert "not signed" in (await world.refused(assertion)).description
 
 
 async def test_an_algorithm_that_was_registered_is_the_only_one(world: World) -> None:

@@ -48,7 +48,7 @@ class KnownClients:
 
 
 def _check(client_id: str) -> None:
-    if len(client_id) > _LONGEST_ID or not client_id.isascii():
+    if len(client_id) > _LONGEST_ID:
         _unknown()
 
 
