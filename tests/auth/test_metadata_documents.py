@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -251,6 +252,23 @@ async def test_a_clock_that_was_set_back_makes_nothing_fresh(
     clock.move(days=-30)
     await resolve(clients, client_id)
     assert len(site.requests) == 2
+
+
+async def test_a_document_is_forgotten_a_day_after_it_was_last_wanted(
+    clients: Clients, site: Origin, clock: StillClock
+) -> None:
+    registration = json.dumps({"redirect_uris": [CALLBACK]}).encode()
+    client_id = publish(site)
+    await resolve(clients, client_id)
+    clock.move(hours=25)
+    await resolve(clients, client_id)  # and now somebody looks at the consent page
+    await clients.register(registration, None)
+    await at_token(clients, client_id)
+    clock.move(hours=25)
+    site.answers.clear()
+    await clients.register(registration, None)
+    with pytest.raises(OAuthError, match="not known here"):
+        await at_token(clients, client_id)
 
 
 async def test_a_failure_is_not_kept(clients: Clients, site: Origin) -> None:

@@ -23,7 +23,7 @@ SELECT count(*) FROM client WHERE kind = 'registered' AND used_at IS NULL;
 
 -- expire_clients --
 -- Registrations that nobody ever used; one that was used lives on, since clients keep its id.
-DELETE FROM client WHERE used_at IS NULL AND created_at <= :before;
+DELETE FROM client WHERE used_at IS NULL AND coalesce(fetched_at, created_at) <= :before;
 
 -- drop_oldest_never_used --
 DELETE FROM client WHERE id IN (
