@@ -116,6 +116,7 @@ class Person:
     password: str = PASSWORD
     cookies: dict[str, str] = field(default_factory=dict[str, str])
     recovery_codes: list[str] = field(default_factory=list[str])
+    address: str | None = None  #: where a proxy says that the person is
 
     # -- the browser -------------------------------------------------------------------------------
 
@@ -147,6 +148,8 @@ class Person:
         if self.cookies:
             jar = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
             headers.append(("Cookie", jar))
+        if self.address:
+            headers.append(("X-Forwarded-For", self.address))
         if body is not None:
             headers.append(FORM)
         reply = self.world.send(method, path, body, headers)

@@ -59,7 +59,8 @@ class World:
         ready = threading.Event()
         self._thread = threading.Thread(target=asyncio.run, args=(self._run(ready),), daemon=True)
         self._thread.start()
-        assert ready.wait(30), "the server did not start"
+        while not ready.wait(0.1):
+            assert self._thread.is_alive(), "the server did not start"
 
     async def _run(self, ready: threading.Event) -> None:
         self._loop = asyncio.get_running_loop()

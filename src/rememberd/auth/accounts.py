@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from rememberd.auth import tokens
-from rememberd.auth.limits import Backoff, Wait, Window
+from rememberd.auth.attempts import Attempts
 from rememberd.auth.passwords import Passwords
 from rememberd.clock import Clock
-from rememberd.errors import Conflict, Denied, InvalidInput, NotFound, TooManyAttempts
+from rememberd.errors import Conflict, Denied, InvalidInput, NotFound
 from rememberd.model import Account
 from rememberd.store import accounts, control, ledger
 from rememberd.store.accounts import Invitation
@@ -40,8 +40,7 @@ class Accounts:
         self._store = store
         self._clock = clock
         self._passwords = passwords
-        self._by_account = Backoff(clock)
-        self._by_address = Window(most=30, seconds=300, clock=clock)
+        self._attempts = Attempts(clock)
 
     # -- the first account -------------------------------------------------------------------------
 
@@ -190,13 +189,14 @@ class Accounts:
     async def sign_in(self, email: str, password: str, address: str) -> Account:
         """Raises Denied for a wrong email or password alike, TooManyAttempts."""
         key = email.strip().casefold()
-        self._check_attempts(key, address)
+        self._attempts.begin(key, address)
         found = await self._store.control.read(lambda tx: accounts.by_email(tx, key))
         if not await self._passwords.matches(password, found.password if found else None):
-            await self._failed(key, address, found.account.id if found else None)
+            await self._failed(found.account.id if found else None)
         if found is None or found.is_disabled or found.password is None:
             raise _wrong()
-        await self._signed_in(found.account, key, "password")
+        self._attempts.succeeded(key, address)
+        await self._signed_in(found.account, "password")
         if self._passwords.is_outdated(found.password):
             await self._set_password(found.account, password)
         return found.account
@@ -204,7 +204,7 @@ class Accounts:
     async def recover(self, email: str, code: str, address: str) -> Account:
         """Sign in with a recovery code, which is then used up. Raises Denied, TooManyAttempts."""
         key = email.strip().casefold()
-        self._check_attempts(key, address)
+        self._attempts.begin_recovery(address)
         digest, now = _code_digest(code), self._clock.now()
 
         def use(tx: Transaction) -> Account | None:
@@ -216,35 +216,23 @@ class Accounts:
 
         account = await self._store.control.write(use)
         if account is None:
-            await self._failed(key, address, None)
             raise _wrong()
-        await self._signed_in(account, key, "recovery code")
+        self._attempts.succeeded(key, address)
+        await self._signed_in(account, "recovery code")
         return account
 
     async def signed_in_with_passkey(self, account: Account) -> None:
-        await self._signed_in(account, account.email, "passkey")
+        await self._signed_in(account, "passkey")
 
-    def _check_attempts(self, key: str, address: str | None = None) -> None:
-        wait: Wait | None = self._by_account.check(key)
-        if wait is None and address is not None:
-            wait = self._by_address.check(address)
-        if wait is not None:
-            raise TooManyAttempts(
-                f"Too many attempts. Wait {wait.seconds} seconds and try again.",
-                retry_after=wait.seconds,
-            )
-
-    async def _failed(self, key: str, address: str, account_id: str | None) -> None:
-        self._by_account.failed(key)
-        self._by_address.count(address)
+    async def _failed(self, account_id: str | None) -> None:
+        """Raises Denied."""
         if account_id is not None:
             await self._store.control.write(
                 lambda tx: self._record(tx, account_id, "sign_in.failed", account_id)
             )
         raise _wrong()
 
-    async def _signed_in(self, account: Account, key: str, means: str) -> None:
-        self._by_account.succeeded(key)
+    async def _signed_in(self, account: Account, means: str) -> None:
         await self._store.control.write(
             lambda tx: self._record(tx, account.id, "sign_in", account.id, means=means)
         )
@@ -253,12 +241,12 @@ class Accounts:
 
     async def change_password(self, account: Account, current: str | None, new: str) -> None:
         """`current` is None where there was none. Raises Denied, TooManyAttempts, InvalidInput."""
-        self._check_attempts(account.email)
+        self._attempts.begin_proof(account.email)
         found = await self._store.control.read(lambda tx: accounts.by_email(tx, account.email))
         stored = found.password if found else None
         if stored is not None and not await self._passwords.matches(current or "", stored):
-            self._by_account.failed(account.email)
             raise Denied("The current password is wrong.")
+        self._attempts.proved(account.email)
         await self._set_password(account, new)
 
     async def reset_password(self, account: Account, new: str) -> None:

@@ -6,6 +6,7 @@ Nothing here is kept over a restart, and nothing locks an owner out for good.
 from __future__ import annotations
 
 import ipaddress
+import math
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 
@@ -22,7 +23,9 @@ class Wait:
 
 
 class Window:
-    """At most `most` events within `seconds` for each key."""
+    """At most `most` events within `seconds` for each key. Events over that push the oldest out, so
+    whoever keeps on keeps waiting.
+    """
 
     def __init__(self, most: int, seconds: float, clock: Clock) -> None:
         self.most = most
@@ -35,7 +38,7 @@ class Window:
         events = self._recent(key)
         if len(events) < self.most:
             return None
-        return Wait(max(1, round(events[0] + self.seconds - self._now())))
+        return _wait(events[0] + self.seconds - self._now())
 
     def count(self, key: str) -> None:
         self._recent(key).append(self._now())
@@ -47,8 +50,13 @@ class Window:
             self.count(key)
         return refused
 
+    def give_back(self, key: str) -> None:
+        """What was counted last did not come to be."""
+        if events := self._recent(key):
+            events.pop()
+
     def _recent(self, key: str) -> deque[float]:
-        events = self._events.setdefault(key, deque())
+        events = self._events.setdefault(key, deque(maxlen=self.most))
         self._events.move_to_end(key)
         while events and events[0] <= self._now() - self.seconds:
             events.popleft()
@@ -81,7 +89,7 @@ class Backoff:
             return None
         pause = min(self.longest, 2.0 ** (held.count - self.free))
         left = held.last + pause - self.clock.now().timestamp()
-        return Wait(max(1, round(left))) if left > 0 else None
+        return _wait(left) if left > 0 else None
 
     def failed(self, key: str) -> None:
         held = self._failures.setdefault(key, _Failures())
@@ -93,6 +101,10 @@ class Backoff:
 
     def succeeded(self, key: str) -> None:
         self._failures.pop(key, None)
+
+
+def _wait(seconds: float) -> Wait:
+    return Wait(max(1, math.ceil(seconds)))
 
 
 def address_key(address: str) -> str:

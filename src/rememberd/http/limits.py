@@ -1,6 +1,7 @@
 """Bounds what strangers may ask for: each address so many refused or unsigned requests a minute.
 
-Calls that carry a good credential are never counted here. `/register` has a bucket of its own.
+Requests that carry a good credential are never counted here, in a header or in a form.
+`/register` has a bucket of its own.
 """
 
 from __future__ import annotations
@@ -13,37 +14,39 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from rememberd.auth.limits import Wait, Window, address_key
 from rememberd.http.problems import problem
 
-_COUNTED = frozenset({401, 403, 404, 421})
+_REFUSED = frozenset({401, 403, 404, 421})
 
 
 class StrangerLimit:
-    """Counts answers of 401, 403, 404 and 421, and every request to `paths`; over it 429.
+    """Counts answers of 401, 403, 404 and 421, and every request to `pages`; over it 429.
 
-    A request that carries a credential is let through to be looked at; if that turns out to be
-    worth nothing, it is a stranger's like the others.
+    A request that carries a credential, in its header or as those to `forms` do, is let through to
+    be looked at; if that turns out to be worth nothing, it is a stranger's like the others.
     """
 
-    def __init__(self, app: ASGIApp, *, window: Window, paths: Collection[str]) -> None:
+    def __init__(
+        self, app: ASGIApp, *, window: Window, pages: Collection[str], forms: Collection[str]
+    ) -> None:
         self.app = app
         self.window = window
-        self.paths = frozenset(paths)
+        self.pages = frozenset(pages)
+        self.forms = frozenset(forms)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
-        client = scope.get("client")
+        client, path = scope.get("client"), scope["path"]
         key = address_key(client[0] if client else "")
-        open_path = scope["path"] in self.paths
         wait = self.window.check(key)
-        if wait and (open_path or "authorization" not in Headers(scope=scope)):
+        if wait and not self._carries_credential(scope):
             return await _too_many(wait)(scope, receive, send)
         replaced = False
 
         async def counting(message: Message) -> None:
             nonlocal replaced
             if message["type"] == "http.response.start":
-                refused = message["status"] in _COUNTED
-                if refused or open_path:
+                refused = _is_refusal(message["status"], is_form=path in self.forms)
+                if refused or path in self.pages:
                     self.window.count(key)
                 if refused and wait:
                     replaced = True
@@ -53,7 +56,23 @@ class StrangerLimit:
 
         await self.app(scope, receive, counting)
 
+    def _carries_credential(self, scope: Scope) -> bool:
+        if scope["path"] in self.pages:
+            return False
+        return scope["path"] in self.forms or "authorization" in Headers(scope=scope)
+
+
+def _is_refusal(status: int, *, is_form: bool) -> bool:
+    """A wrong code or refresh token is a 400 (RFC 6749 §5.2)."""
+    return status in _REFUSED or (is_form and status == 400)
+
 
 def _too_many(wait: Wait) -> ASGIApp:
-    text = "Too many requests without a credential from this address."
-    return problem(429, "too_many_requests", text, {"Retry-After": str(wait.seconds)})
+    """The code is OAuth's: over another one a client could throw its credentials away."""
+    text = "Too many requests without a good credential from this address."
+    headers = {
+        "Retry-After": str(wait.seconds),
+        "Access-Control-Allow-Origin": "*",
+        "Access-Control-Expose-Headers": "Retry-After",
+    }
+    return problem(429, "temporarily_unavailable", text, headers)

@@ -34,10 +34,11 @@ from rememberd.http.problems import on_domain_error, on_http_error
 from rememberd.rest.local import LocalInterface
 
 # What anybody may call, and so could call too often; the registration limit is its own.
-_OPEN_PATHS = frozenset(
-    {"/authorize", "/token", "/revoke", "/setup", "/join"}
-    | {"/sign-in", "/sign-in/recovery", "/sign-in/passkey-options"}
+_PAGES = (
+    *("/authorize", "/setup", "/join"),
+    *("/sign-in", "/sign-in/recovery", "/sign-in/passkey-options", "/sign-out"),
 )
+_FORMS = ("/token", "/revoke")  # a client's credentials are in the form
 
 Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
 
@@ -185,10 +186,10 @@ def _edge(edge: Edge, refusal: RefusalPage | None) -> list[Middleware]:
     return [
         Middleware(ClientAddress, proxies=edge.trusted_proxies),
         Middleware(RequestLog),
+        Middleware(SecurityHeaders, https=public.scheme == "https"),
         *([Middleware(PageForPeople, page=refusal)] if refusal else []),
         Middleware(LastResort),
         *_strangers(edge),
-        Middleware(SecurityHeaders, https=public.scheme == "https"),
         Middleware(KnownHost, hosts=hosts),
         Middleware(BodyLimit, limit=edge.max_body_bytes, larger=edge.larger_bodies),
     ]
@@ -197,7 +198,7 @@ def _edge(edge: Edge, refusal: RefusalPage | None) -> list[Middleware]:
 def _strangers(edge: Edge) -> list[Middleware]:
     if edge.strangers is None:
         return []
-    return [Middleware(StrangerLimit, window=edge.strangers, paths=_OPEN_PATHS)]
+    return [Middleware(StrangerLimit, window=edge.strangers, pages=_PAGES, forms=_FORMS)]
 
 
 @asynccontextmanager

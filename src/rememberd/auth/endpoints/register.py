@@ -23,7 +23,7 @@ class Register:
 
     async def answer(self, request: Request) -> Response:
         key = address_key(request.client.host if request.client else "")
-        wait = self._limit.check(key)
+        wait = self._limit.take(key)  # counted before it is made, or many at once would pass
         if wait is not None:
             text = f"at most {self._limit.most} registrations an hour from one address"
             error = OAuthError("temporarily_unavailable", text)
@@ -34,8 +34,9 @@ class Register:
             content_type = request.headers.get("content-type", "")
             made = await self._clients.register(await request.body(), content_type)
         except OAuthError as error:
+            self._limit.give_back(key)
             return refusal(error)
         except StorageError:
+            self._limit.give_back(key)
             return refusal(OAuthError("temporarily_unavailable", "try again in a moment"))
-        self._limit.count(key)
         return reply(made, 201)
