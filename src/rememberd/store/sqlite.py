@@ -25,7 +25,7 @@ from rememberd.errors import (
 from rememberd.model import Mode
 
 APPLICATION_ID = 0x52454D42  # "REMB"
-PAGE_SIZE = 4096
+PAGE_SIZE = 2048  # measured: docs/decisions/page-size.md
 _SMALLEST_PAGE = 512  # of any SQLite database
 LEDGER = frozenset({"usage", "audit"})
 BUSY_MS = 10_000
@@ -81,6 +81,9 @@ def connect(path: Path, key: bytes | None, mode: Mode, *, create: bool = False) 
         flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
     connection = _open(path, key, flags)
     connection.set_busy_timeout(BUSY_MS)
+    # Else a join is prepared anew for each value bound to it, in case another plan suits that one
+    # better, which is two thirds of what a look-up costs (sqlite.org/queryplanner-ng.html, QPSG).
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     if create:
         connection.pragma("page_size", PAGE_SIZE)
     for name, value in (
