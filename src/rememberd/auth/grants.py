@@ -91,6 +91,8 @@ class Grants:
             expires_at=now + GRANT_LIFE,
         )
         oauth.add_grant(tx, grant)
+        # A registration that came of age while the page was open may have been dropped.
+        oauth.put_client(tx, approved.client)
         tx.run("touch_client", id=approved.client.id, at=to_micros(now))
         oauth.add_code(
             tx,

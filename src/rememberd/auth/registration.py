@@ -6,7 +6,6 @@ few and short-lived. Never fetches anything.
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 from rememberd.auth import tokens
@@ -19,7 +18,6 @@ from rememberd.store.store import Store
 from rememberd.store.transaction import Transaction
 
 MOST_NEVER_USED = 1_000  # the oldest make room for new ones
-NEVER_USED_LIFE = timedelta(hours=24)
 
 
 class Registrations:
@@ -38,7 +36,7 @@ class Registrations:
         client, secret = self._client(metadata)
 
         def enter(tx: Transaction) -> None:
-            oauth.make_room_for_client(tx, MOST_NEVER_USED, client.created_at - NEVER_USED_LIFE)
+            oauth.make_room_for_client(tx, MOST_NEVER_USED, client.created_at)
             oauth.put_client(tx, client)
 
         await self._store.control.write(enter)

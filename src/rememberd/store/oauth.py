@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 from rememberd.clock import from_micros, to_micros
 from rememberd.errors import NotFound
 from rememberd.model import Client, Grant, Role, VaultKind, VaultStatus
 from rememberd.store.transaction import Row, Transaction
+
+NEVER_USED_LIFE = timedelta(hours=24)  # of a client that nobody ever let in
 
 # --- clients -----------------------------------------------------------------------------------
 
@@ -58,9 +60,9 @@ def client(tx: Transaction, client_id: str) -> Client | None:
     )
 
 
-def make_room_for_client(tx: Transaction, most_never_used: int, expired_before: datetime) -> None:
+def make_room_for_client(tx: Transaction, most_never_used: int, now: datetime) -> None:
     """Drop registrations that were never used: the expired, and the oldest over the bound."""
-    tx.run("expire_clients", before=to_micros(expired_before))
+    tx.run("expire_clients", before=to_micros(now - NEVER_USED_LIFE))
     over = int(tx.value("count_never_used")) - most_never_used + 1
     if over > 0:
         tx.run("drop_oldest_never_used", count=over)
@@ -322,6 +324,7 @@ def expire(tx: Transaction, now: datetime, kept_since: datetime) -> None:
     """Drop what has ended. Codes and tokens are kept a while longer, so that a replay of one is
     still recognised as such.
     """
+    tx.run("expire_clients", before=to_micros(now - NEVER_USED_LIFE))
     tx.run("expire_requests", now=to_micros(now))
     tx.run("expire_sessions", now=to_micros(now))
     tx.run("expire_assertions", now=to_micros(now))
