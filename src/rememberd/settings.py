@@ -132,8 +132,9 @@ class Settings(BaseModel):
     )
     embedder_timeout: float = Field(30.0, gt=0, le=600, description="Seconds to wait for `openai`.")
     author_boost: bool = Field(
-        False,
-        description="Prefer memories whose leading `Name:` is the one person the query names.",
+        True,
+        description="When a query names one author (memories that open with `Name:`), prefer that "
+        "author's memories, and compare only the rest of the query by meaning.",
     )
 
     # reflection

@@ -20,6 +20,10 @@ def floats(*values: float) -> NDArray[np.float32]:
     return np.array(values, dtype=np.float32)
 
 
+def lengths(matrix: NDArray[np.int8]) -> NDArray[np.float32]:
+    return np.linalg.norm(matrix.astype(np.float32), axis=1)
+
+
 def order(scores: NDArray[np.float32]) -> list[int]:
     return ranking.best(scores, np.ones(len(scores), bool), None).tolist()
 
@@ -73,16 +77,17 @@ def test_vectors_are_compared_by_direction_alone() -> None:
     vectors = np.random.default_rng(1).standard_normal((1000, 64), dtype=np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     matrix = np.frombuffer(b"".join(quantise(vectors)), np.int8).reshape(vectors.shape)
-    found = ranking.scan(matrix, vectors[700] * 3)
+    found = ranking.scan(matrix, lengths(matrix), vectors[700] * 3)
     assert found == pytest.approx(vectors @ vectors[700], abs=0.02)
     assert found.argmax() == 700
 
 
 def test_scanning_nothing_and_zeros_gives_no_nan() -> None:
     query = floats(1, 0)
-    assert ranking.scan(np.empty((0, 2), np.int8), query).tolist() == []
-    assert ranking.scan(np.zeros((2, 2), np.int8), query).tolist() == [0, 0]
-    assert ranking.scan(np.ones((1, 2), np.int8), floats(0, 0)).tolist() == [0]
+    none, zeros, ones = (np.full((rows, 2), rows // 2, np.int8) for rows in (0, 1, 2))
+    assert ranking.scan(none, lengths(none), query).tolist() == []
+    assert ranking.scan(zeros, lengths(zeros), query).tolist() == [0]
+    assert ranking.scan(ones, lengths(ones), floats(0, 0)).tolist() == [0, 0]
 
 
 def test_the_best_passage_speaks_for_a_memory() -> None:

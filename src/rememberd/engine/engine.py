@@ -26,7 +26,7 @@ class Limits:
     batch_memories: int = 100
     batch_tokens: int = 24_000
     monthly_token_allowance: int | None = None
-    author_boost: bool = False
+    author_boost: bool = True
 
 
 @dataclass(frozen=True, slots=True)

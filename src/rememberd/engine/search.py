@@ -6,8 +6,8 @@ Opens the vault read-only. Works without an embedding model: then words and neig
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from rememberd.engine.engine import Engine
 from rememberd.engine.reflection import consolidation_available
@@ -17,9 +17,6 @@ from rememberd.model import Filters, Memory, Principal
 from rememberd.store import analysis, memories, search, vectors
 from rememberd.store.store import VaultHandle
 from rememberd.store.transaction import Transaction
-
-if TYPE_CHECKING:
-    from rememberd.store.mirror import Outline
 
 T = TypeVar("T")
 
@@ -40,9 +37,15 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A query with its vector, and the embedder that made it; both None without a model."""
+    """A query with its vector, and the embedder that made it; both None without a model.
+
+    `author` is the one author of the vault whom the query names. The vector is of `topic`, the
+    query without such names: they are matched exactly, and would drown what is asked about them.
+    """
 
     text: str
+    topic: str
+    author: str | None = None
     embedder: Embedder | None = None
     vector: Any = None
 
@@ -86,24 +89,37 @@ async def ask(
     engine: Engine, vault: VaultHandle, query: str, find: Callable[[Transaction, Asked], T]
 ) -> T:
     """Run `find` in a read transaction with a query vector that fits this vault's vectors."""
+    words = await _words(engine, vault, query)
     embedder = await engine.meaning.current()
     for _ in range(2):
-        asked = await _asked(query, embedder)
+        asked = await _with_vector(words, embedder)
         try:
             return await vault.read(lambda tx, asked=asked: find(tx, asked))
         except OtherModel as other:
             embedder = await engine.meaning.of(other.identity)
-    return await vault.read(lambda tx: find(tx, Asked(query)))
+    return await vault.read(lambda tx: find(tx, words))
 
 
-async def _asked(query: str, embedder: Embedder | None) -> Asked:
+async def _words(engine: Engine, vault: VaultHandle, query: str) -> Asked:
+    """The query as yet without a vector."""
+    if not engine.limits.author_boost:
+        return Asked(query, query)
+    # numpy costs 0.1 s at start-up and a server may run for days before its first search.
+    from rememberd.store.mirror import Mirror  # noqa: PLC0415
+
+    outline = await vault.read(lambda tx: vault.cached(Mirror).outline(tx, None))
+    topic, named = analysis.without_authors(query, outline.author_numbers)
+    return Asked(query, topic, named[0] if len(named) == 1 else None)
+
+
+async def _with_vector(asked: Asked, embedder: Embedder | None) -> Asked:
     if embedder is None:
-        return Asked(query)
+        return asked
     try:
-        [vector] = await embedder.embed([query], "query")
+        [vector] = await embedder.embed([asked.topic], "query")
     except EmbedderUnavailable:
-        return Asked(query)  # words go on
-    return Asked(query, embedder, vector)
+        return asked  # words go on
+    return replace(asked, embedder=embedder, vector=vector)
 
 
 def rank(
@@ -115,8 +131,7 @@ def rank(
     limit: int | None,
 ) -> Ranked:
     """Order what passes the filters. Raises OtherModel when the vector does not fit."""
-    # numpy costs 0.1 s at start-up and a server may run for days before its first search.
-    from rememberd.engine.order import order  # noqa: PLC0415
+    from rememberd.engine.order import order  # noqa: PLC0415 - numpy, as above
     from rememberd.store.mirror import Mirror  # noqa: PLC0415
 
     model = vectors.active_model(tx)
@@ -124,18 +139,6 @@ def rank(
         raise OtherModel(model.identity)
     outline = vault.cached(Mirror).outline(tx, model if asked.embedder else None)
     vault.trim_cache()
-    words = search.match(tx, asked.text, len(outline.seqs))
-    author = _asked_author(asked.text, outline) if engine.limits.author_boost else None
+    words = search.match(tx, asked.text)
     likeness = asked.embedder.likeness if asked.embedder else (0.0, 1.0)
-    return Ranked(*order(outline, words, asked.vector, likeness, filters, author, limit))
-
-
-def _asked_author(query: str, outline: Outline) -> int | None:
-    """The one author that the query names, as an index; None when it names none or several."""
-    asked = set(analysis.query_terms(query))
-    named = [
-        number
-        for number, name in enumerate(outline.author_names)
-        if asked.issuperset(analysis.query_terms(name))
-    ]
-    return named[0] if len(named) == 1 else None
+    return Ranked(*order(outline, words, asked.vector, likeness, filters, asked.author, limit))

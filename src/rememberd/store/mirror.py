@@ -7,6 +7,7 @@ acknowledged; additions are appended at the next search.
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,7 +54,7 @@ class Outline:
     """One moment of a vault: a row per memory in order of arrival, and its passages' vectors.
 
     `before` and `after` are the rows next to it in its thread, -1 for none. `owner` maps each row
-    of `matrix` (int8) to a memory's row.
+    of `matrix` (int8) to a memory's row, `lengths` to its length as a vector.
     """
 
     seqs: NDArray[np.int64]
@@ -64,9 +65,10 @@ class Outline:
     tokens: NDArray[np.int32]
     before: NDArray[np.int64]
     after: NDArray[np.int64]
-    authors: NDArray[np.int32]  #: index into `author_names`, -1 for none
-    author_names: tuple[str, ...]
+    authors: NDArray[np.int32]  #: a number of `author_numbers`, -1 for none
+    author_numbers: Mapping[str, int]  #: by `analysis.leading_author`; may hold later ones too
     matrix: NDArray[np.int8] | None
+    lengths: NDArray[np.float32]
     owner: NDArray[np.int64]
 
     def rows_of(self, seqs: Array) -> Array:
@@ -110,12 +112,14 @@ class Mirror:
         self._model: int | None = None
         self._change = 0
         self._matrix: _Column | None = None
+        self._lengths = _Column(np.float32)
         self._owner = _Column(np.int64)
 
     @property
     def nbytes(self) -> int:
         matrix = self._matrix.nbytes if self._matrix else 0
-        return matrix + self._owner.nbytes + sum(c.nbytes for c in self._columns.values())
+        columns = (self._lengths, self._owner, *self._columns.values())
+        return matrix + sum(column.nbytes for column in columns)
 
     def outline(self, tx: Transaction, model: Model | None) -> Outline:
         """Take in what is new since the last time and return the present state."""
@@ -125,8 +129,9 @@ class Mirror:
             views = {name: column.view for name, column in self._columns.items()}
             return Outline(
                 after=self._after,
-                author_names=tuple(self._authors),
+                author_numbers=self._authors,
                 matrix=self._matrix.view if self._matrix and self._matrix.length else None,
+                lengths=self._lengths.view,
                 owner=self._owner.view,
                 **views,
             )
@@ -171,11 +176,14 @@ class Mirror:
         if model.id != self._model or self._matrix is None:
             self._model, self._change = model.id, 0
             self._matrix, self._owner = _Column(np.int8, model.dimension), _Column(np.int64)
+            self._lengths = _Column(np.float32)
         rows = tx.tuples("vectors_since", model=model.id, after=self._change)
         if not rows:
             return
         self._change = rows[-1][0]
         data = np.frombuffer(b"".join(row[2] for row in rows), dtype=np.int8)
-        self._matrix.append(data.reshape(len(rows), model.dimension))
+        added = data.reshape(len(rows), model.dimension)
+        self._matrix.append(added)
+        self._lengths.append(np.linalg.norm(added.astype(np.float32), axis=1))
         seqs = np.array([row[1] for row in rows], dtype=np.int64)
         self._owner.append(np.searchsorted(self._columns["seqs"].view, seqs))

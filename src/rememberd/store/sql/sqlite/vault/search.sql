@@ -4,10 +4,6 @@ SELECT group_concat(rowid) FROM (
     SELECT rowid FROM memory_text WHERE memory_text MATCH :term ORDER BY rowid
 );
 
--- term_frequencies --
--- In how many memories each term of a JSON array stands.
-SELECT term, doc FROM memory_term WHERE term IN (SELECT value FROM json_each(:terms));
-
 -- outline --
 -- What ranking needs to know of each memory, in order of arrival.
 SELECT seq, tier, importance, at, until, tokens, source_context, substr(text, 1, 64)

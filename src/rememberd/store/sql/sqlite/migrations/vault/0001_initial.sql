@@ -64,10 +64,10 @@ BEGIN
 END;
 
 -- The text index. The terms are ours (store/analysis.py), so the tokenizer only splits at spaces.
--- Plain, not contentless: contentless tables keep deleted terms.
-CREATE VIRTUAL TABLE memory_text USING fts5 (terms, tokenize = 'unicode61', detail = 'full');
+-- Plain, not contentless: contentless tables keep deleted terms. All we ask of it is which memories
+-- hold a term, so it keeps no positions.
+CREATE VIRTUAL TABLE memory_text USING fts5 (terms, tokenize = 'ascii', detail = 'none');
 INSERT INTO memory_text (memory_text, rank) VALUES ('secure-delete', 1);
-CREATE VIRTUAL TABLE memory_term USING fts5vocab (memory_text, 'row');
 
 -- Embedding models this vault has vectors of; `active` answers queries.
 CREATE TABLE model (
