@@ -1,0 +1,52 @@
+"""Requests as bytes, made before the clock runs, so that a client only has to send them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+_VERSION = "2026-07-28"
+_IDS = count(1)
+
+
+def call(key: str, tool: str, arguments: dict[str, Any]) -> bytes:
+    """A whole HTTP request: one `tools/call` of the present revision."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": _VERSION,
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    params = {"name": tool, "arguments": arguments, "_meta": meta}
+    message = {"jsonrpc": "2.0", "id": next(_IDS), "method": "tools/call", "params": params}
+    headers = {
+        "Authorization": f"Bearer {key}",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": _VERSION,
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": tool,
+    }
+    return post("/mcp", message, headers)
+
+
+def post(path: str, body: Any, headers: dict[str, str] | None = None) -> bytes:
+    encoded = json.dumps(body, ensure_ascii=False).encode()
+    lines = [
+        f"POST {path} HTTP/1.1",
+        "Host: localhost",
+        "Content-Type: application/json",
+        f"Content-Length: {len(encoded)}",
+        *(f"{name}: {value}" for name, value in (headers or {}).items()),
+    ]
+    return "\r\n".join([*lines, "", ""]).encode() + encoded
+
+
+def store(key: str, memories: Iterator[tuple[str, str]]) -> list[bytes]:
+    return [
+        call(key, "store_memory", {"content": text, "source_context": thread})
+        for text, thread in memories
+    ]
+
+
+def search(key: str, questions: Iterator[str]) -> list[bytes]:
+    return [call(key, "search_memories", {"query": question}) for question in questions]
