@@ -1,6 +1,7 @@
 """What every answer has, whatever the path: JSON, an id, safe headers; and the two probes."""
 
 import logging
+import threading
 from datetime import datetime
 
 import pytest
@@ -74,6 +75,8 @@ def test_a_request_is_logged_without_query_and_headers(
 ) -> None:
     with caplog.at_level(logging.INFO, logger="rememberd.http"):
         post(served, PING, bearer("mk_secret"), path="/mcp?code=secret")
+        while not caplog.records:  # written after the answer, by the server's thread
+            threading.Event().wait(0.01)
     data = [record.__dict__["data"] for record in caplog.records]
     assert [(line["path"], line["status"]) for line in data] == [("/mcp", 401)]
     assert "secret" not in str(data)

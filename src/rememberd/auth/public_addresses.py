@@ -9,7 +9,15 @@ import ipaddress
 from ipaddress import IPv4Address, IPv6Address, IPv6Network
 
 _UNICAST = IPv6Network("2000::/3")  # all that is assigned for the public (RFC 4291 §2.4)
-_DOCUMENTATION = IPv6Network("3fff::/20")  # RFC 9637; the standard library is older
+# Set aside within it. Named here since what the standard library knows depends on its patch level.
+_SPECIAL = tuple(
+    IPv6Network(network)
+    for network in (
+        "2001::/23",  # IETF protocol assignments (RFC 2928), benchmarking and ORCHID among them
+        "2001:db8::/32",  # documentation (RFC 3849)
+        "3fff::/20",  # documentation (RFC 9637)
+    )
+)
 _NAT64 = IPv6Network("64:ff9b::/96")  # RFC 6052 §2.1
 
 
@@ -24,7 +32,8 @@ def is_public(address: str) -> bool:
     carried = _carried(found)
     if carried:
         return all(_is_public_v4(one) for one in carried)
-    return found in _UNICAST and found not in _DOCUMENTATION and found.is_global
+    special = any(found in network for network in _SPECIAL)
+    return found in _UNICAST and not special and found.is_global
 
 
 def _is_public_v4(address: IPv4Address) -> bool:
