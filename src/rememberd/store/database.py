@@ -114,7 +114,11 @@ class Database:
 
     async def read(self, work: Callable[[Transaction], T]) -> T:
         """Run `work` in a read transaction of a connection that cannot write."""
-        return await asyncio.wrap_future(self._readers.submit(self.read_here, work))
+        try:
+            reading = self._readers.submit(self.read_here, work)
+        except RuntimeError:  # how a pool says that it was shut down
+            raise StorageError("The store is closed.") from None
+        return await asyncio.wrap_future(reading)
 
     def read_here(self, work: Callable[[Transaction], T]) -> T:
         """The same on this thread, for short look-ups."""

@@ -177,20 +177,12 @@ class Store:
 
         Raises NotFound, VaultUnavailable, or what `Database.open` does.
         """
-        database = await self._enter(vault_id)
+        await self._until(lambda: vault_id not in self._barred)
+        self._users[vault_id] += 1  # from now on it is neither closed nor kept from us
         try:
-            yield VaultHandle(self, vault_id, database, mode)
+            yield VaultHandle(self, vault_id, await self._opened(vault_id), mode)
         finally:
             self._leave(vault_id)
-
-    async def _enter(self, vault_id: str) -> Database:
-        """The open database, which stays open until the caller leaves."""
-        while True:
-            await self._until(lambda: vault_id not in self._barred)
-            database = await self._opened(vault_id)
-            if vault_id not in self._barred:
-                self._users[vault_id] += 1
-                return database
 
     def _leave(self, vault_id: str) -> None:
         self._users[vault_id] -= 1
@@ -207,6 +199,7 @@ class Store:
     # -- opening and closing files -----------------------------------------------------------------
 
     async def _opened(self, vault_id: str) -> Database:
+        """The open database, for a task that is counted as a user of it."""
         while vault_id not in self._open:
             await self._until(lambda: vault_id in self._open or self._has_room())
             # Shielded: a caller that goes away must not leave an open file that nobody knows of.
