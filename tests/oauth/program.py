@@ -117,7 +117,7 @@ class Program:
         assert said["iss"] == [self.world.url]
         return said["code"][0]
 
-    def redeem(self, code: str, verifier: str | None, **changes: str | None) -> Reply:
+    def redeem(self, code: str, verifier: str | None, /, **changes: str | None) -> Reply:
         usual: dict[str, str | None] = {
             "grant_type": "authorization_code",
             "code": code,
@@ -144,7 +144,7 @@ class Program:
 
     # -- afterwards --------------------------------------------------------------------------------
 
-    def refresh(self, token: str, **changes: str | None) -> Reply:
+    def refresh(self, token: str, /, **changes: str | None) -> Reply:
         usual: dict[str, str | None] = {
             "grant_type": "refresh_token",
             "refresh_token": token,
@@ -153,7 +153,7 @@ class Program:
         }
         return self.world.form("/token", usual | changes)
 
-    def revoke(self, token: str, **changes: str | None) -> Reply:
+    def revoke(self, token: str, /, **changes: str | None) -> Reply:
         usual: dict[str, str | None] = {
             "token": token,
             "client_id": self.client_id,

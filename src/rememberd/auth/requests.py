@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import unquote_plus, urlencode
 
 from rememberd.auth import policy, scopes
 from rememberd.auth.errors import Code, OAuthError
@@ -85,6 +85,17 @@ def check_redirect(params: Mapping[str, str], client: Client) -> str | Shown:
     return found
 
 
+def may_be_sent(client: Client, sent_back: SentBack) -> bool:
+    """Whether a browser may be sent to the redirect URI before anybody said yes.
+
+    Anybody may register any address, so a link to us could lead there (OAuth 2.1 §7.12.2): only
+    where somebody let the client in before, or to a program on the person's own computer.
+    """
+    redirect = policy.read_redirect(sent_back.redirect_uri)
+    is_loopback = not isinstance(redirect, policy.Refused) and redirect.kind == "loopback"
+    return client.used_at is not None or is_loopback
+
+
 def check(
     params: Mapping[str, str], client: Client, redirect_uri: str, resources: Mapping[str, str]
 ) -> AuthorizationRequest | SentBack:
@@ -152,11 +163,17 @@ def denied(request: AuthorizationRequest, issuer: str) -> str:
 
 
 def _append(uri: str, pairs: list[tuple[str, str]], state: str | None, issuer: str) -> str:
-    """The URI's own query stays (RFC 6749 §4.1.2), but no parameter of ours may be in it twice."""
+    """The URI's own query stays (RFC 6749 §4.1.2), but no parameter of ours may be in it twice,
+    however it is spelled.
+    """
     base, _, query = uri.partition("?")
     if state is not None:
         pairs = [*pairs, ("state", state)]
     pairs = [*pairs, ("iss", issuer)]
     ours = {name for name, _ in pairs}
-    kept = [part for part in query.split("&") if part and part.partition("=")[0] not in ours]
+    kept = [part for part in query.split("&") if part and _name(part) not in ours]
     return f"{base}?{'&'.join([*kept, urlencode(pairs)])}"
+
+
+def _name(part: str) -> str:
+    return unquote_plus(part.partition("=")[0]).strip()

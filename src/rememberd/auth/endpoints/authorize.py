@@ -7,7 +7,7 @@ fetch), and nothing is ever approved without the page being shown.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -71,8 +71,7 @@ class Authorize:
     async def _params(self, request: Request) -> dict[str, str]:
         if request.method == "POST":
             return fields(await request.body())
-        pairs = parse_qsl(request.url.query, keep_blank_values=True, max_num_fields=50)
-        return requests.single(pairs)
+        return fields(request.scope["query_string"])
 
     async def _check(
         self, params: Mapping[str, str], client_id: str, request: Request
@@ -89,7 +88,13 @@ class Authorize:
         redirect_uri = requests.check_redirect(params, client)
         if isinstance(redirect_uri, Shown):
             return redirect_uri
-        return requests.check(params, client, redirect_uri, self._resources)
+        outcome = requests.check(params, client, redirect_uri, self._resources)
+        if isinstance(outcome, SentBack) and not requests.may_be_sent(client, outcome):
+            return Shown(
+                "This app asked in a way that does not work",
+                f"Nobody has let it in here before, so it was not told: {outcome.description}.",
+            )
+        return outcome
 
 
 def _to(path: str, **query: str) -> Response:

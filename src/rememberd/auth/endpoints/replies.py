@@ -30,13 +30,13 @@ async def form(request: Request) -> dict[str, str]:
 
 
 def fields(body: bytes) -> dict[str, str]:
-    """URL-encoded pairs, each once. Raises OAuthError `invalid_request`."""
+    """URL-encoded pairs, each once; of a body or a query. Raises OAuthError `invalid_request`."""
     try:
         pairs = parse_qsl(
             body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict"
         )
     except (UnicodeDecodeError, ValueError):
-        raise OAuthError("invalid_request", "the form cannot be read") from None
+        raise OAuthError("invalid_request", "the parameters cannot be read") from None
     return single(pairs)
 
 
