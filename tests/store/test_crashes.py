@@ -103,11 +103,12 @@ def test_a_crash_at_some_steps_is_taken_up(tmp_path: Path, operation: str, check
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("stride, twice", [(1, False), (4, True)], ids=["once", "twice"])
 @pytest.mark.parametrize("operation, check", CHECKS.items())
-def test_a_crash_at_every_step_and_another_while_it_is_taken_up(
-    tmp_path: Path, operation: str, check: Any
+def test_a_crash_at_every_step_and_others_while_it_is_taken_up(
+    tmp_path: Path, operation: str, check: Any, stride: int, twice: bool
 ) -> None:
-    for found in crashes(tmp_path, operation, 1, twice=True):
+    for found in crashes(tmp_path, operation, stride, twice=twice):
         check_everybody(found)
         check(found)
