@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from rememberd.console.visits import FORM_TOKEN
+from rememberd.console.forms import FORM_TOKEN
 from rememberd.model import Account, Draft, Memory, Vault
 from rememberd.store import accounts, memories
 from tests.http.serving import Reply

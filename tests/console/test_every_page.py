@@ -226,6 +226,15 @@ def test_a_form_that_cannot_be_read_is_refused(world: World, alice: Person) -> N
         assert "html" in reply.headers["content-type"]
 
 
+@pytest.mark.parametrize("origin", ["null", "https://memory.example.com", None])
+def test_browsers_without_fetch_metadata_send_forms_too(public: World, origin: str | None) -> None:
+    alice = Person(public, "alice@example.com").set_up()
+    token = alice.open("/vaults").form(having="name").pairs()[0]
+    headers = [*cookie(alice), *([("Origin", origin)] if origin else [])]
+    reply = public.form("/vaults", [token, ("name", "made")], *headers)
+    assert reply.status == 303
+
+
 def test_what_a_form_says_twice_counts_once(world: World, alice: Person) -> None:
     """The first token is looked at, so adding the right one behind it does not help."""
     page = alice.open("/sign-out")

@@ -84,7 +84,7 @@ def test_an_app_that_asks_is_mentioned(world: World, alice: Person) -> None:
         "/connections/../sign-out",
         "/memories/a/b",
         "/authorize#x",
-        "/authorize?" + "a" * 9_000,
+        "/authorize?" + "a" * 17_000,
         "/vaults\r\nSet-Cookie: a=b",
         "/vaults?\u202e",
     ],

@@ -14,8 +14,9 @@ from rememberd.auth.passkeys import Passkeys
 from rememberd.auth.sessions import Sessions
 from rememberd.clock import Clock
 from rememberd.console.problems import Problem
+from rememberd.console.redirects import see_other
 from rememberd.console.render import Pages
-from rememberd.console.visits import Visit, see_other
+from rememberd.console.visits import Visit
 from rememberd.console.words import plain_name
 from rememberd.errors import Denied, InvalidInput
 

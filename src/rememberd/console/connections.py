@@ -16,9 +16,10 @@ from rememberd.auth.principals import Keys
 from rememberd.auth.scopes import ordered
 from rememberd.console import words
 from rememberd.console.problems import Problem
+from rememberd.console.redirects import see_other
 from rememberd.console.render import Pages
 from rememberd.console.vaults import OpenVault
-from rememberd.console.visits import Visit, see_other
+from rememberd.console.visits import Visit
 from rememberd.errors import Conflict, Denied, InvalidInput, NotFound
 from rememberd.model import SCOPES, Account, Grant
 from rememberd.store.control import ListedKey

@@ -17,10 +17,12 @@ from rememberd.auth import roles
 from rememberd.auth.consents import Consents, Pending
 from rememberd.auth.scopes import ordered
 from rememberd.console import words
+from rememberd.console.forms import Form
 from rememberd.console.problems import Problem
+from rememberd.console.redirects import go_to, see_other
 from rememberd.console.render import Pages
 from rememberd.console.vaults import OpenVault
-from rememberd.console.visits import Form, Visit, go_to, see_other
+from rememberd.console.visits import Visit
 from rememberd.engine import vaults
 from rememberd.engine.engine import Engine
 from rememberd.errors import InvalidInput
@@ -98,7 +100,9 @@ class ConsentPage:
         if visit.form.get("decision") == "deny":
             browser = await visit.known()
             return go_to(await self._consents.deny(browser, visit.query("request")))
-        async with self._making:
+        if visit.form.get("vault") != NEW:
+            return go_to(await self._approve(visit, account))
+        async with self._making:  # each of two clicks would make a vault
             return go_to(await self._approve(visit, account))
 
     async def _approve(self, visit: Visit, account: Account) -> str:

@@ -6,8 +6,9 @@ from starlette.responses import Response
 
 from rememberd.auth.accounts import Accounts
 from rememberd.console.problems import Problem
+from rememberd.console.redirects import see_other
 from rememberd.console.render import Pages
-from rememberd.console.visits import Visit, see_other
+from rememberd.console.visits import Visit
 
 
 class Home:

@@ -10,8 +10,9 @@ from starlette.responses import Response
 from rememberd.auth.accounts import Accounts
 from rememberd.auth.members import Members
 from rememberd.console.problems import Problem
+from rememberd.console.redirects import see_other
 from rememberd.console.render import Pages
-from rememberd.console.visits import Visit, see_other
+from rememberd.console.visits import Visit
 from rememberd.console.words import plain_name
 from rememberd.errors import InvalidInput, NotFound
 from rememberd.store.accounts import Invitation

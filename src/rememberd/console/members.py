@@ -11,9 +11,11 @@ from starlette.responses import Response
 
 from rememberd.auth import roles
 from rememberd.auth.members import Members
+from rememberd.console.forms import Form
 from rememberd.console.problems import Problem
+from rememberd.console.redirects import see_other
 from rememberd.console.render import Pages
-from rememberd.console.visits import Form, Visit, see_other
+from rememberd.console.visits import Visit
 from rememberd.errors import InvalidInput
 from rememberd.model import Account, Role
 from rememberd.store.accounts import Invitation, Member, Membership

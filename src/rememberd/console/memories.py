@@ -55,11 +55,12 @@ class MemoryPage:
             raise Denied(f"As {found.vault.role} of this vault you cannot delete.")
         memory = found.lineage.memory
         deletion = await delete_memories(self._engine, found.principal, [memory.id])
+        survivors = [
+            (await inspect(self._engine, found.principal, survivor)).memory
+            for survivor in deletion.surviving_reflections
+        ]
         return await self._pages.page(
-            visit,
-            "memory_deleted.html",
-            vault=found.vault,
-            survivors=deletion.surviving_reflections,
+            visit, "memory_deleted.html", vault=found.vault, survivors=survivors
         )
 
     async def _find(self, account: Account, memory_id: str) -> Found:

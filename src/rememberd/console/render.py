@@ -16,9 +16,10 @@ from starlette.responses import HTMLResponse, Response
 from rememberd.auth import scopes
 from rememberd.clock import Clock, isoformat
 from rememberd.console import words
+from rememberd.console.forms import FORM_TOKEN
 from rememberd.console.problems import Problem
 from rememberd.console.statics import Statics
-from rememberd.console.visits import FORM_TOKEN, Visit
+from rememberd.console.visits import Visit
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -12,8 +12,9 @@ from rememberd.auth.passkeys import Passkeys
 from rememberd.auth.passwords import check_length
 from rememberd.auth.sessions import Sessions
 from rememberd.console.problems import Problem
+from rememberd.console.redirects import go_to, see_other
 from rememberd.console.render import Pages
-from rememberd.console.visits import Visit, go_to, see_other
+from rememberd.console.visits import Visit
 from rememberd.errors import Denied
 from rememberd.model import Account
 

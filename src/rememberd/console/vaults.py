@@ -9,8 +9,9 @@ from starlette.responses import Response
 from rememberd.auth.consents import Choice, Consents
 from rememberd.auth.members import Members
 from rememberd.console.problems import Problem
+from rememberd.console.redirects import see_other
 from rememberd.console.render import Pages
-from rememberd.console.visits import Visit, see_other
+from rememberd.console.visits import Visit
 from rememberd.engine import vaults
 from rememberd.engine.engine import Engine
 from rememberd.engine.status import vault_ref

@@ -7,18 +7,17 @@ none can forget to check.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Protocol
-from urllib.parse import parse_qsl, urlencode
 
-from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from rememberd.auth.limits import address_key
 from rememberd.auth.sessions import Browser, Sessions
 from rememberd.console.cookies import SessionCookie
+from rememberd.console.forms import FORM_TOKEN, Form, is_from_elsewhere
 from rememberd.console.problems import ELSEWHERE, STALE, UNSAFE, Problem
+from rememberd.console.redirects import is_ours, see_other
 from rememberd.errors import (
     Conflict,
     Denied,
@@ -28,29 +27,6 @@ from rememberd.errors import (
     Unauthenticated,
 )
 from rememberd.model import Account
-
-FORM_TOKEN = "form_token"  # noqa: S105 - the name of a field
-_MOST_FIELDS = 100
-_LONGEST_NEXT = 8_192
-# Where signing in may lead to: pages of ours, and the endpoint that apps send people to.
-_BACK = ("/", "/authorize", "/consent", "/connections", "/vaults", "/members", "/account", "/join")
-_BACK_BELOW = ("/connections/", "/memories/")
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    pairs: tuple[tuple[str, str], ...] = ()
-
-    def get(self, name: str) -> str:
-        """The first value, without blanks around it; empty when there is none."""
-        return next((value.strip() for key, value in self.pairs if key == name), "")
-
-    def secret(self, name: str) -> str:
-        """As it was typed: blanks belong to a password."""
-        return next((value for key, value in self.pairs if key == name), "")
-
-    def all(self, name: str) -> frozenset[str]:
-        return frozenset(value for key, value in self.pairs if key == name)
 
 
 class Visit:
@@ -97,7 +73,7 @@ class Visit:
     @property
     def next(self) -> str:
         """Where the query says to go after signing in; the start page when that is not ours."""
-        return wanted if (wanted := self.query("next")) and _is_ours(wanted) else "/"
+        return wanted if (wanted := self.query("next")) and is_ours(wanted) else "/"
 
     # -- the browser -------------------------------------------------------------------------------
 
@@ -116,14 +92,9 @@ class Visit:
 
     async def read_form(self) -> Problem | None:
         """Take in the form; what speaks against it, if anything does."""
-        if _is_from_elsewhere(self.request.headers, self._public_url):
+        if is_from_elsewhere(self.request.headers, self._public_url):
             return ELSEWHERE
-        try:
-            body = (await self.request.body()).decode()
-            pairs = parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
-        except ValueError:
-            raise InvalidInput("The form cannot be read.") from None
-        self.form = Form(tuple(pairs))
+        self.form = Form.read(await self.request.body())
         token = self.form.get(FORM_TOKEN)
         is_ours = self.browser is not None and self._sessions.owns_form(self.browser, token)
         return None if is_ours else STALE
@@ -202,37 +173,3 @@ class Visits:
 def _as_data(problem: Problem) -> Response:
     body = {"error": problem.title, "error_description": problem.text}
     return JSONResponse(body, problem.status, {"Cache-Control": "no-store"})
-
-
-def see_other(path: str, **query: str) -> Response:
-    """303: whatever was sent, the browser goes on with a GET."""
-    return go_to(f"{path}?{urlencode(query)}" if query else path)
-
-
-def go_to(location: str) -> Response:
-    """303 to the very bytes: Starlette's own redirect would quote a client's URI anew."""
-    response = Response(status_code=303, headers={"Cache-Control": "no-store"})
-    response.headers["location"] = location
-    return response
-
-
-def _is_ours(location: str) -> bool:
-    """A path of this server and nothing that a browser could read as another host."""
-    path = location.partition("?")[0]
-    is_plain = location.isascii() and location.isprintable() and "\\" not in location
-    is_known = path in _BACK or any(
-        path.startswith(below) and "/" not in path.removeprefix(below) for below in _BACK_BELOW
-    )
-    return is_plain and is_known and "#" not in location and len(location) <= _LONGEST_NEXT
-
-
-def _is_from_elsewhere(headers: Headers, public_url: str) -> bool:
-    """Fetch metadata says it best. A browser without it says `Origin: null` on forms of our own,
-    because of our referrer policy, so `null` alone means nothing: the form token decides.
-    """
-    site = headers.get("sec-fetch-site")
-    if site is not None:
-        return site not in ("same-origin", "none")
-    origin = headers.get("origin", "null")
-    is_host = origin.partition("://")[2] == headers.get("host")
-    return not (is_host or origin in ("null", public_url))
