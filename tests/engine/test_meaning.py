@@ -17,7 +17,7 @@ from rememberd.engine.forget import delete_memories, forget_all
 from rememberd.engine.search import search_memories
 from rememberd.engine.status import Status, status
 from rememberd.errors import EmbedderUnavailable, UpstreamBusy
-from rememberd.inference.embed import Purpose
+from rememberd.inference.embed import Kind, Purpose
 from rememberd.model import Filters, Principal
 from rememberd.store.transaction import Transaction
 from tests.engine.world import Models, World, world_on
@@ -129,6 +129,26 @@ async def _asked_by_old(world: World, who: Principal, old: WordHashEmbedder) -> 
     assert before.answers_with_older_model
     assert (await found(world, who, "pears"))[0] == "pears and plums"
     return ("query", ("pears",)) in old.calls, before.pending
+
+
+@pytest.mark.parametrize("before", ["static", "off"])
+async def test_a_vault_that_nobody_writes_to_comes_to_a_new_model_by_being_searched(
+    data_dir: Path, before: Kind
+) -> None:
+    """At the start no vault is opened that has no work noted; a search is what finds out."""
+    models = Models()
+    models.by_kind["static"] = WordHashEmbedder(24, "old")
+    async with world_on(data_dir, models, embedder=before) as world:
+        alice = await world.vault("alice")
+        await world.keep(alice, "pears and plums")
+        await world.settled()
+        assert world.store.dirty() == []
+    async with world_on(data_dir, models) as world:
+        await world.settled()
+        assert "fake:32" not in await vectors_of(world, alice)
+        assert await found(world, alice, "plums") == ["pears and plums"]
+        await world.settled()
+        assert await vectors_of(world, alice) == {"fake:32": 1}
 
 
 async def test_an_old_model_that_cannot_be_had_any_more_leaves_the_words(data_dir: Path) -> None:

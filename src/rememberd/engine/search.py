@@ -59,9 +59,9 @@ class Ranked:
 
 
 class OtherModel(Exception):
-    """The vault's vectors were made by another model than the query's."""
+    """The vault's vectors were made by another model than the query's, or there are none."""
 
-    def __init__(self, identity: str) -> None:
+    def __init__(self, identity: str | None) -> None:
         super().__init__(identity)
         self.identity = identity
 
@@ -96,7 +96,8 @@ async def ask(
         try:
             return await vault.read(lambda tx, asked=asked: find(tx, asked))
         except OtherModel as other:
-            embedder = await engine.meaning.of(other.identity)
+            vault.ask_for_work()  # a vault that nobody writes to comes to a new model this way
+            embedder = await engine.meaning.of(other.identity) if other.identity else None
     return await vault.read(lambda tx: find(tx, words))
 
 
@@ -135,8 +136,9 @@ def rank(
     from rememberd.store.mirror import Mirror  # noqa: PLC0415
 
     model = vectors.active_model(tx)
-    if asked.embedder and model and model.identity != asked.embedder.identity:
-        raise OtherModel(model.identity)
+    identity = model.identity if model else None
+    if asked.embedder and asked.embedder.identity != identity:
+        raise OtherModel(identity)
     outline = vault.cached(Mirror).outline(tx, model if asked.embedder else None)
     vault.trim_cache()
     words = search.match(tx, asked.text)

@@ -84,6 +84,10 @@ class VaultHandle:
             lambda database: database.truncate_log(lambda: cache.drop(vault_id))
         )
 
+    def ask_for_work(self) -> None:
+        """Let the worker look after this vault, as after a write."""
+        self._store.on_work(self._vault_id)
+
     def cached(self, make: Callable[[], T]) -> T:
         """What is kept in memory about this vault; see `VaultCache`."""
         return self._store.cache.get(self._vault_id, make)  # type: ignore[type-var]
