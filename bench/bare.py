@@ -1,4 +1,4 @@
-"""The least that a server can do: take a POST, answer the same bytes. Starlette on uvicorn, as ours.
+"""The least a server can do: take a POST, answer the same bytes. Starlette on uvicorn, as ours.
 
 What rememberd costs beyond this is what it does; see `ceilings.py`.
 """

@@ -10,6 +10,7 @@ import time
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -21,10 +22,10 @@ _TEXT = "x" * 250
 
 
 @contextmanager
-def bare(answer: bytes) -> Generator[Process]:
+def bare(size: int) -> Generator[Process]:
     """A server that answers every POST to /mcp with that many bytes."""
     port = free_port()
-    with running(["-m", "bench.bare", str(port), str(len(answer))], port) as pid:
+    with running(["-m", "bench.bare", str(port), str(size)], port) as pid:
         yield Process(port, pid)
 
 
@@ -34,7 +35,8 @@ def commits_per_second(folder: Path, writers: int, seconds: float) -> float:
     Encrypted and synchronised as a vault is, but one table without an index.
     """
     file = folder / f"ceiling-{writers}.db"
-    with closing(apsw.Connection(str(file))) as connection:
+    connection: Any = apsw.Connection(str(file))  # its stubs are not complete
+    with closing(connection):
         connection.execute(f"PRAGMA key = 'raw:{_KEY}'").fetchall()
         for name, value in (
             ("journal_mode", "wal"),
@@ -47,7 +49,7 @@ def commits_per_second(folder: Path, writers: int, seconds: float) -> float:
         return _commits(connection, writers, seconds)
 
 
-def _commits(connection: apsw.Connection, writers: int, seconds: float) -> float:
+def _commits(connection: Any, writers: int, seconds: float) -> float:
     rows = [(_TEXT,)] * writers
     done, began = 0, time.perf_counter()
     while time.perf_counter() - began < seconds:

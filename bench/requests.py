@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from itertools import count
+from collections.abc import Iterable, Sequence
+from itertools import count, cycle
 from typing import Any
 
 _VERSION = "2026-07-28"
@@ -13,12 +13,17 @@ _IDS = count(1)
 
 def call(key: str, tool: str, arguments: dict[str, Any]) -> bytes:
     """A whole HTTP request: one `tools/call` of the present revision."""
-    meta = {
+    meta: dict[str, Any] = {
         "io.modelcontextprotocol/protocolVersion": _VERSION,
         "io.modelcontextprotocol/clientCapabilities": {},
     }
-    params = {"name": tool, "arguments": arguments, "_meta": meta}
-    message = {"jsonrpc": "2.0", "id": next(_IDS), "method": "tools/call", "params": params}
+    params: dict[str, Any] = {"name": tool, "arguments": arguments, "_meta": meta}
+    message: dict[str, Any] = {
+        "jsonrpc": "2.0",
+        "id": next(_IDS),
+        "method": "tools/call",
+        "params": params,
+    }
     headers = {
         "Authorization": f"Bearer {key}",
         "Accept": "application/json, text/event-stream",
@@ -41,12 +46,17 @@ def post(path: str, body: Any, headers: dict[str, str] | None = None) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode() + encoded
 
 
-def store(key: str, memories: Iterator[tuple[str, str]]) -> list[bytes]:
+def store(keys: Sequence[str], memories: Iterable[tuple[str, str]]) -> list[bytes]:
+    """One request for each memory, to the vaults of these keys in turn."""
     return [
         call(key, "store_memory", {"content": text, "source_context": thread})
-        for text, thread in memories
+        for key, (text, thread) in zip(cycle(keys), memories, strict=False)
     ]
 
 
-def search(key: str, questions: Iterator[str]) -> list[bytes]:
-    return [call(key, "search_memories", {"query": question}) for question in questions]
+def search(keys: Sequence[str], questions: Iterable[str]) -> list[bytes]:
+    """One request for each question, to the vaults of these keys in turn."""
+    return [
+        call(key, "search_memories", {"query": question})
+        for key, question in zip(cycle(keys), questions, strict=False)
+    ]

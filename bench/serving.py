@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 _PATIENCE = 60.0  # seconds for a server to answer, or to stop
+_STATUS: dict[str, Any] = {"name": "memory_status", "arguments": {}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +55,13 @@ class Server(Process):
 
     def pending(self, vault: str) -> int:
         """Memories that wait for their vector."""
-        call = {"name": "memory_status", "arguments": {}}
-        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
-        return self._ask(f"/mcp?vault={vault}", message)["result"]["structuredContent"][
-            "pendingIndex"
-        ]
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": _STATUS}
+        answer = self._ask(f"/mcp?vault={vault}", message)
+        return answer["result"]["structuredContent"]["pendingIndex"]
 
     def wait_until_indexed(self, vault: str) -> None:
         while self.pending(vault):
-            time.sleep(0.05)
+            time.sleep(0.2)
 
     def _ask(self, path: str, body: Any) -> Any:
         with closing(_Local(str(self.data / "rememberd.sock"))) as connection:

@@ -1,0 +1,233 @@
+"""What storing and searching cost over HTTP, beside what this machine allows at the very best.
+
+Ratios to the ceilings of the same run come first: a shared machine changes the times from one
+minute to the next, and both sides with them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import ceilings, load, requests, sizes, texts
+from bench.fake_model import fake_model
+from bench.load import Load
+from bench.serving import Process, Server, data_directory, serving
+from bench.sizes import Size
+from bench.tables import table
+
+CLIENTS = (1, 16)
+FEW = 16  #: memories in each of many vaults
+KNOWN = 50  #: different questions, where a model has answered them before
+WITH_MODEL = "words, model"
+NOTES = """
+- *CPU ÷ bare*: the server's processor time for a call, over that of a bare server: Starlette on
+  uvicorn, answering as many bytes without thinking.
+- *rate ÷ ceiling*: calls a second, over those of the bare server; for stores, over the rows that
+  SQLite commits in a second with as many sharing each commit, when that is less.
+- *words*: the embedder is off. *words, vectors*: each memory has a vector of 384, drawn by lot, and
+  so has each question, so that no model is at work. *words, model*: with the bundled model, which
+  sees each question for the first time; a store's CPU includes its embedding.
+- Vaults grow by what is stored in them while they are measured.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    load: Load
+    cpu_ms: float  #: of the server, for one call
+
+
+@dataclass(frozen=True, slots=True)
+class Ceilings:
+    """By number of clients: rows committed a second, and the bare server."""
+
+    commits: dict[int, float]
+    bare: dict[int, Measured]
+
+    def of_search(self, clients: int) -> float:
+        return self.bare[clients].load.per_second
+
+    def of_store(self, clients: int) -> float:
+        return min(self.commits[clients], self.of_search(clients))
+
+
+@dataclass(frozen=True, slots=True)
+class Vault:
+    name: str
+    key: str
+    memories: int
+
+
+@dataclass(frozen=True, slots=True)
+class Vaults:
+    """One vault or several of the same size, and how they are searched."""
+
+    vaults: Sequence[Vault]
+    by: str
+
+    @property
+    def keys(self) -> list[str]:
+        return [vault.key for vault in self.vaults]
+
+    def __str__(self) -> str:
+        return f"{len(self.vaults)} × {self.vaults[0].memories:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    call: str
+    vaults: Vaults
+    clients: int
+    found: Measured
+    bare: Measured
+    ceiling: float
+
+    def cells(self) -> dict[str, str]:
+        load = self.found.load
+        return {
+            "call": self.call,
+            "vaults × memories": str(self.vaults),
+            "search by": self.vaults.by,
+            "clients": str(self.clients),
+            "CPU ÷ bare": f"{self.found.cpu_ms / self.bare.cpu_ms:.1f}",
+            "rate ÷ ceiling": f"{load.per_second / self.ceiling:.2f}",
+            "p50 ms": f"{load.percentile(0.5):.1f}",
+            "p95 ms": f"{load.percentile(0.95):.1f}",
+            "p99 ms": f"{load.percentile(0.99):.1f}",
+            "calls/s": f"{load.per_second:,.0f}",
+            "CPU ms": f"{self.found.cpu_ms:.2f}",
+        }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    size = sizes.parse(arguments, "latency", __doc__)
+    with data_directory() as folder:
+        bench = _Bench(size, _ceilings(folder, size))
+        rows = [*bench.with_and_without_vectors(folder / "data"), *bench.model(folder / "model")]
+        print(_ceiling_table(bench.ceilings), table([row.cells() for row in rows]), sep="\n\n")
+    print(NOTES)
+    return 0
+
+
+def measured(server: Process, calls: Sequence[bytes], clients: int) -> Measured:
+    before = server.cpu_seconds()
+    found = load.measure(server.port, calls, clients)
+    return Measured(found, 1000 * (server.cpu_seconds() - before) / len(calls))
+
+
+# --- ceilings ----------------------------------------------------------------------------------
+
+
+def _ceilings(folder: Path, size: Size) -> Ceilings:
+    _progress("ceilings")
+    calls = requests.search(["mk_none"], texts.questions(size.together))
+    with ceilings.bare(4_000) as server:
+        load.measure(server.port, calls, 1)  # the first calls of a process are slower
+        bare = {clients: measured(server, calls, clients) for clients in CLIENTS}
+    seconds = size.ceiling_seconds
+    commits = {
+        clients: ceilings.commits_per_second(folder, clients, seconds) for clients in CLIENTS
+    }
+    return Ceilings(commits, bare)
+
+
+def _ceiling_table(found: Ceilings) -> str:
+    return table(
+        [
+            {
+                "clients": str(clients),
+                "rows committed/s": f"{found.commits[clients]:,.0f}",
+                "bare calls/s": f"{bare.load.per_second:,.0f}",
+                "bare p50 ms": f"{bare.load.percentile(0.5):.2f}",
+                "bare CPU ms": f"{bare.cpu_ms:.2f}",
+            }
+            for clients, bare in found.bare.items()
+        ]
+    )
+
+
+# --- rememberd ---------------------------------------------------------------------------------
+
+
+class _Bench:
+    def __init__(self, size: Size, ceilings: Ceilings) -> None:
+        self.size = size
+        self.ceilings = ceilings
+
+    def with_and_without_vectors(self, data: Path) -> Iterator[Row]:
+        """Vaults of every size: searched with vectors that are at hand, then by words alone."""
+        with fake_model() as settings, serving(data, settings) as server:
+            vaults = [fill(server, memories) for memories in self.size.vaults]
+            for vault in vaults:
+                yield from self._search(server, Vaults([vault], "words, vectors"), KNOWN)
+        with serving(data, {"embedder": "off"}) as server:
+            for vault in vaults:
+                yield from self._both(server, Vaults([vault], "words"))
+            many = [fill(server, FEW, f"-{number}") for number in range(self.size.many)]
+            yield from self._both(server, Vaults(many, "words"))
+
+    def model(self, data: Path) -> Iterator[Row]:
+        """With the bundled model, which is asked each question and given each memory."""
+        with serving(data) as server:
+            vault = fill(server, self.size.vaults[0])
+            yield from self._both(server, Vaults([vault], WITH_MODEL))
+
+    def _both(self, server: Server, vaults: Vaults) -> Iterator[Row]:
+        yield from self._search(server, vaults)
+        yield from self._store(server, vaults)
+
+    def _search(
+        self, server: Server, vaults: Vaults, different: int | None = None
+    ) -> Iterator[Row]:
+        """All questions are different ones, or some that were all asked before."""
+        warm = requests.search(vaults.keys, texts.questions(len(vaults.vaults) + 1, seed=3))
+        load.measure(server.port, warm, 1)  # a vault's first search reads all of it
+        for clients, count in self._counts():
+            calls = requests.search(vaults.keys, texts.questions(different or count, clients))
+            if different:
+                load.measure(server.port, calls, clients)
+                calls = (calls * count)[:count]
+            yield self._row("search", server, vaults, clients, calls)
+
+    def _store(self, server: Server, vaults: Vaults) -> Iterator[Row]:
+        for clients, count in self._counts():
+            calls = requests.store(vaults.keys, texts.memories(count, clients))
+            yield self._row("store", server, vaults, clients, calls)
+
+    def _counts(self) -> tuple[tuple[int, int], ...]:
+        return (1, self.size.alone), (16, self.size.together)
+
+    def _row(
+        self, call: str, server: Server, vaults: Vaults, clients: int, calls: Sequence[bytes]
+    ) -> Row:
+        before = server.cpu_seconds()
+        found = load.measure(server.port, calls, clients)
+        if vaults.by == WITH_MODEL:
+            server.wait_until_indexed(vaults.vaults[0].name)
+        used = 1000 * (server.cpu_seconds() - before) / len(calls)
+        of = self.ceilings.of_store if call == "store" else self.ceilings.of_search
+        bare = self.ceilings.bare[clients]
+        return Row(call, vaults, clients, Measured(found, used), bare, of(clients))
+
+
+def fill(server: Server, memories: int, suffix: str = "") -> Vault:
+    """A new vault with this many memories, each with its vector, that was searched before."""
+    if not suffix:
+        _progress(f"a vault of {memories:,}")
+    name = f"vault-{memories}{suffix}"
+    key = server.new_vault(name)
+    load.measure(server.port, requests.store([key], texts.memories(memories)), clients=16)
+    server.wait_until_indexed(name)
+    load.measure(server.port, requests.search([key], texts.questions(2)), clients=1)
+    return Vault(name, key, memories)
+
+
+def _progress(what: str) -> None:
+    print(f"latency: {what}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
