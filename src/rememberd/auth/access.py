@@ -54,12 +54,7 @@ class Access:
 
 def _principal(match: TokenMatch) -> Principal | None:
     """None once the account behind the grant has no role in the vault any more."""
-    role = roles.role_in_vault(
-        match.kind,
-        is_own=match.is_own,
-        organization_role=match.organization_role,
-        project_role=match.project_role,
-    )
+    role = roles.role_of(match.standing)
     if role is None:
         return None
     return Principal(

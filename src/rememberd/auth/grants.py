@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from rememberd.auth import policy, tokens
+from rememberd.auth import policy, roles, tokens
 from rememberd.auth.errors import OAuthError
 from rememberd.clock import Clock, to_micros
 from rememberd.errors import NotFound
-from rememberd.model import Client, Grant
+from rememberd.model import Client, Grant, Role
 from rememberd.store import ledger, oauth
 from rememberd.store.oauth import Code, RefreshMatch
 from rememberd.store.store import Store
@@ -147,7 +147,8 @@ class Grants:
         if not policy.verifier_matches(verifier, found.challenge):
             tx.run("use_code", digest=found.digest, at=to_micros(now))
             return OAuthError("invalid_grant", "code_verifier does not match the challenge")
-        if now >= found.expires_at or grant.revoked_at is not None:
+        role = _role(tx, grant.id)
+        if now >= found.expires_at or grant.revoked_at is not None or role is None:
             return _INVALID_CODE
         if found.redirect_uri is not None and redirect_uri != found.redirect_uri:
             return OAuthError("invalid_grant", "redirect_uri differs from the one in the request")
@@ -158,7 +159,7 @@ class Grants:
         oauth.add_refresh_token(
             tx, tokens.digest(first), grant.id, 1, self._refresh_end(now, grant.expires_at)
         )
-        return self._issue(tx, grant.id, grant.scopes, None, first, now)
+        return self._issue(tx, grant.id, grant.scopes & roles.scopes_of(role), None, first, now)
 
     # -- refreshing --------------------------------------------------------------------------------
 
@@ -198,26 +199,23 @@ class Grants:
             return OAuthError("invalid_target", "resource differs from that of the grant")
         if scopes is not None and not scopes <= found.scopes:
             return OAuthError("invalid_scope", "a refresh cannot add scopes; authorize again")
-        match self._place(found, now):
-            case "stolen":
-                grant = oauth.grant(tx, found.grant_id)
-                self._revoke(tx, grant, "old refresh token used", now)
-                return _INVALID_REFRESH
-            case "ended":
-                return _INVALID_REFRESH
-            case "current":
-                tx.run("rotate_refresh_token", digest=digest, at=to_micros(now))
-                successor = tokens.successor(self._key, refresh_token, found.grant_id)
-                oauth.add_refresh_token(
-                    tx,
-                    tokens.digest(successor),
-                    found.grant_id,
-                    found.place + 1,
-                    self._refresh_end(now, found.grant_expires_at),
-                )
-            case "repeated":
-                successor = tokens.successor(self._key, refresh_token, found.grant_id)
-        return self._issue(tx, found.grant_id, found.scopes, scopes, successor, now)
+        role, place = _role(tx, found.grant_id), self._place(found, now)
+        if place == "stolen":
+            self._revoke(tx, oauth.grant(tx, found.grant_id), "old refresh token used", now)
+        if place in ("stolen", "ended") or role is None:
+            return _INVALID_REFRESH
+        successor = tokens.successor(self._key, refresh_token, found.grant_id)
+        if place == "current":
+            tx.run("rotate_refresh_token", digest=digest, at=to_micros(now))
+            oauth.add_refresh_token(
+                tx,
+                tokens.digest(successor),
+                found.grant_id,
+                found.place + 1,
+                self._refresh_end(now, found.grant_expires_at),
+            )
+        granted = found.scopes & roles.scopes_of(role)
+        return self._issue(tx, found.grant_id, granted, scopes, successor, now)
 
     def _place(
         self, found: RefreshMatch, now: datetime
@@ -250,7 +248,7 @@ class Grants:
             access,
             refresh_token,
             int(life.total_seconds()),
-            granted if narrowed is None else narrowed,
+            granted if narrowed is None else granted & narrowed,
         )
 
     # -- ending and changing -----------------------------------------------------------------------
@@ -330,6 +328,14 @@ def _raise_if_error(outcome: Issued | OAuthError) -> Issued:
     if isinstance(outcome, OAuthError):
         raise OAuthError(outcome.error, outcome.description)
     return outcome
+
+
+def _role(tx: Transaction, grant_id: str) -> Role | None:
+    """Of the account behind a grant, in its vault, today. A client whose tokens open nothing has to
+    learn it here, or it would refresh, fail and refresh again.
+    """
+    standing = oauth.standing(tx, grant_id)
+    return roles.role_of(standing) if standing else None
 
 
 def _own(tx: Transaction, account_id: str, grant_id: str) -> Grant:

@@ -7,6 +7,7 @@ anew on every call, so access ends when membership ends.
 from __future__ import annotations
 
 from rememberd.model import DELETE, READ, REFLECT, WRITE, Role, VaultKind
+from rememberd.store.oauth import Standing
 
 ORDER: tuple[Role, ...] = ("reader", "editor", "owner")
 
@@ -39,6 +40,18 @@ def role_in_vault(
     if kind is VaultKind.PROJECT:
         return "owner" if organization_role == "owner" else project_role
     return None
+
+
+def role_of(standing: Standing) -> Role | None:
+    """None where the account may not open the vault, or nobody may."""
+    if not standing.is_open:
+        return None
+    return role_in_vault(
+        standing.kind,
+        is_own=standing.is_own,
+        organization_role=standing.organization_role,
+        project_role=standing.project_role,
+    )
 
 
 def may_forget_all(role: Role) -> bool:

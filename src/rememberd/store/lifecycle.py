@@ -233,6 +233,7 @@ async def _erase(store: Store, vault_id: str, actor: str) -> Certificate:
         def begin(tx: Transaction) -> None:
             tx.run("begin_erasure", id=vault_id, pending=json.dumps(note))
             tx.run("revoke_keys_of_vault", vault_id=vault_id, at=now)
+            tx.run("revoke_grants_of_vault", vault_id=vault_id, at=now)
 
         await store.control.write(begin)
         return await _finish_erasure(store, vault_id, note)

@@ -229,6 +229,34 @@ def add_access_token(
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """Of the account behind a grant, in the grant's vault, today. `is_open`: the vault takes calls
+    and the account is not disabled.
+    """
+
+    is_open: bool
+    kind: VaultKind
+    is_own: bool
+    organization_role: Role | None
+    project_role: Role | None
+
+
+def standing(tx: Transaction, grant_id: str) -> Standing | None:
+    row = tx.one("standing", grant_id=grant_id)
+    return _standing(row) if row else None
+
+
+def _standing(row: Row) -> Standing:
+    return Standing(
+        is_open=row["disabled_at"] is None and row["status"] == VaultStatus.READY,
+        kind=VaultKind(row["kind"]),
+        is_own=row["vault_account_id"] == row["account_id"],
+        organization_role=cast("Role | None", row["organization_role"]),
+        project_role=cast("Role | None", row["project_role"]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class TokenMatch:
     """What a presented access token names, and everything that decides how far it reaches."""
 
@@ -240,10 +268,7 @@ class TokenMatch:
     resource: str
     scopes: frozenset[str]  #: token ∩ grant
     is_live: bool
-    kind: VaultKind
-    is_own: bool
-    organization_role: Role | None
-    project_role: Role | None
+    standing: Standing
 
 
 def match_access_token(tx: Transaction, digest: bytes, now: datetime) -> TokenMatch | None:
@@ -263,14 +288,8 @@ def match_access_token(tx: Transaction, digest: bytes, now: datetime) -> TokenMa
         vault_id=row["vault_id"],
         resource=row["resource"],
         scopes=scopes,
-        is_live=row["revoked_at"] is None
-        and row["disabled_at"] is None
-        and row["status"] == VaultStatus.READY
-        and at < min(row["token_expires_at"], row["expires_at"]),
-        kind=VaultKind(row["kind"]),
-        is_own=row["vault_account_id"] == row["account_id"],
-        organization_role=cast("Role | None", row["organization_role"]),
-        project_role=cast("Role | None", row["project_role"]),
+        is_live=row["revoked_at"] is None and at < min(row["token_expires_at"], row["expires_at"]),
+        standing=_standing(row),
     )
 
 

@@ -120,6 +120,22 @@ LEFT JOIN project_member
     AND project_member.account_id = oauth_grant.account_id
 WHERE access_token.digest = :digest;
 
+-- standing --
+-- The same of a grant, for whoever wants a token by it.
+SELECT oauth_grant.account_id, account.disabled_at,
+    vault.status, vault.kind, vault.account_id AS vault_account_id,
+    member.role AS organization_role, project_member.role AS project_role
+FROM oauth_grant
+JOIN account ON account.id = oauth_grant.account_id
+JOIN vault ON vault.id = oauth_grant.vault_id
+LEFT JOIN member
+    ON member.organization_id = vault.organization_id
+    AND member.account_id = oauth_grant.account_id
+LEFT JOIN project_member
+    ON project_member.project_id = vault.project_id
+    AND project_member.account_id = oauth_grant.account_id
+WHERE oauth_grant.id = :grant_id;
+
 -- drop_access_token --
 DELETE FROM access_token WHERE digest = :digest;
 
