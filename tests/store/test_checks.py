@@ -453,6 +453,15 @@ def test_a_place_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
         DataDirectory(tmp_path / "file" / "data").prepare()
 
 
+async def test_every_file_is_private_whatever_the_directory_is(data_dir: Path) -> None:
+    data_dir.mkdir(mode=0o755)  # noqa: ASYNC240 - nothing else runs yet
+    async with opened(data_dir) as store:
+        await remember(store, await new_vault(store), "hello")
+        modes = {file.name: file.stat().st_mode & 0o777 for file in contents(data_dir)}
+    assert len(modes) > 6
+    assert set(modes.values()) == {0o600}
+
+
 def test_the_data_directory_is_private(data_dir: Path) -> None:
     DataDirectory(data_dir).prepare()
     assert (data_dir.stat().st_mode & 0o777, (data_dir / "vaults").stat().st_mode & 0o777) == (

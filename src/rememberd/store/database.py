@@ -39,6 +39,7 @@ def create(path: Path, book: str, key: bytes | None, identity: str) -> None:
     part = path.with_suffix(".part")
     for left_over in part.parent.glob(f"{part.name}*"):
         left_over.unlink()
+    part.touch(mode=0o600)  # the log and the shared memory take their modes from it
     with sqlite.translated():
         connection = sqlite.connect(part, key, "rw", create=True)
         try:
