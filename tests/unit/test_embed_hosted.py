@@ -254,6 +254,17 @@ async def test_nobody_there_is_told_after_three_tries() -> None:
         await HostedEmbedder.open("http://127.0.0.1:9/v1", "tiny", backoff=0)
 
 
+async def test_an_endpoint_on_this_machine_is_not_looked_for_behind_a_proxy(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    async with opened(endpoint) as embedder:
+        assert embedder.dimension == 16
+
+
 async def test_a_zero_vector_gives_no_nan(endpoint: Endpoint) -> None:
     async with opened(endpoint) as embedder:
         endpoint.change = _zeros

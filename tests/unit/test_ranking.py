@@ -52,8 +52,8 @@ def test_two_of_the_words_in_one_memory_say_more_than_twice_as_much_as_one() -> 
 
 def test_a_long_text_needs_more_than_the_same_words() -> None:
     words = floats(0.8, 0.8, 0, 0, 0)
-    tokens = np.array([8000, 20, 20, 20, 20], np.int32)
-    assert order(ranking.fuse(words, None, ALONE, tokens=tokens)) == [1, 0]
+    tokens = np.array([20, 8000, 20, 20, 20], np.int32)
+    assert order(ranking.fuse(words, None, ALONE, tokens=tokens)) == [0, 1]
 
 
 # --- meaning -----------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ _UNSPACED = re.compile(
 #   A upper case, a any other letter or mark, 0 digit, g unspaced script, m mark on one of those,
 #   e emoji, r regional indicator (two make a flag), z joiner, v variation or skin tone,
 #   - connector within a word, comma, space for everything else.
-_UNIT = re.compile(r"[Aam0]+(?:-[Aam0]+|(?<=0),(?=0)0+)*|gm*(?:gm*)*|rr?|ev*(?:zev*)*")
+_UNIT = re.compile(r"[Aam0]+(?:-[Aam0]+|(?<=0),(?=0)0+)*|(?:gm*)+|rr?|ev*(?:zev*)*")
 _PIECE = re.compile(r"[Aam0]+")
 _PART = re.compile(r"A+(?=Aa)|A?[am]+|A+|0+")
 _CLUSTER = re.compile(r"gm*")
@@ -160,7 +160,7 @@ def _spell_out(unit: str, kinds: str) -> list[str]:
     """All terms of a unit, for the index."""
     if kinds[0] == "g":
         clusters = _clusters(unit, kinds)
-        return _spelled(clusters) + _spelled(_pairs(clusters))
+        return clusters + _pairs(clusters)
     return _ask_for(unit, kinds)
 
 
@@ -168,13 +168,15 @@ def _ask_for(unit: str, kinds: str) -> list[str]:
     """The terms of a unit that a question needs: pairs instead of single characters."""
     if kinds[0] == "g":
         clusters = _clusters(unit, kinds)
-        return _spelled(_pairs(clusters) or clusters)
+        return _pairs(clusters) or clusters
     if kinds[0] in "er":
         return _emoji_terms(unit, kinds)
+    if len(unit) > MAX_TERM:  # the cache is bounded in words, so it holds none of any length
+        return list(_word_terms.__wrapped__(unit, kinds))
     return list(_word_terms(unit, kinds))
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=32_768)
 def _word_terms(unit: str, kinds: str) -> tuple[str, ...]:
     """ORCHID-7419: orchid, 7419, orchid7419. fooBar: foo, bar, foobar. A plain word: itself."""
     pieces = [(unit[p.start() : p.end()], p.group()) for p in _PIECE.finditer(kinds)]
@@ -189,7 +191,8 @@ def _word_terms(unit: str, kinds: str) -> tuple[str, ...]:
 
 def _clusters(unit: str, kinds: str) -> list[str]:
     """Single characters, each with its marks."""
-    return [_fold(unit[c.start() : c.end()])[:_MOST_MARKS] for c in _CLUSTER.finditer(kinds)]
+    found = (_fold(unit[c.start() : c.end()])[:_MOST_MARKS] for c in _CLUSTER.finditer(kinds))
+    return [cluster for cluster in found if cluster]
 
 
 def _pairs(clusters: list[str]) -> list[str]:
@@ -206,7 +209,7 @@ def _emoji_terms(unit: str, kinds: str) -> list[str]:
 
 def _word(word: str) -> str:
     folded = _fold(word)[:MAX_TERM]
-    return _english.stemWord(folded) if folded.isascii() else _spell(folded)
+    return _english.stemWord(folded) if folded.isascii() else folded
 
 
 def _fold(word: str) -> str:
@@ -226,15 +229,6 @@ def _is_accent(char: str) -> bool:
     """
     combining = unicodedata.combining(char)
     return 10 <= combining < 84 or combining >= 200
-
-
-def _spelled(terms: Iterable[str]) -> list[str]:
-    return [spelled for spelled in map(_spell, terms) if spelled]
-
-
-def _spell(term: str) -> str:
-    """The term itself, or its bytes in hex when it holds marks, at which FTS5 would split it."""
-    return term if term.isalnum() or not term else "x" + term.encode("utf-8", "replace").hex()
 
 
 class _Kinds(dict[int, str]):
