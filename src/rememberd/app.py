@@ -106,7 +106,7 @@ def _assemble(
     auth = AuthorizationServer.assemble(
         engine.store, engine.clock, keys, _auth_options(settings, engine.public_url), network
     )
-    server = _mcp_server(VAULT, engine)
+    servers = {toolset.path: _mcp_server(toolset, engine) for toolset in TOOLSETS}
 
     async def control_answers() -> None:
         await engine.store.control.read(lambda tx: tx.value("any_vault"))
@@ -118,13 +118,16 @@ def _assemble(
         worker=Worker(engine, auth),
         public=routes.build(
             _edge(settings, engine),
-            mcp=McpExchange(server, _bearer(engine, auth, VAULT.path)),
+            mcp={
+                path: McpExchange(server, _bearer(engine, auth, path))
+                for path, server in servers.items()
+            },
             health=Health(engine.clock, {"database": control_answers}),
             sign_in=_sign_in(settings, engine, auth),
         ),
         local=routes.build_local(
             LocalInterface(engine, keys, auth.accounts, _facts(engine, role), leave),
-            LocalMcp(server, engine, keys.verify),
+            LocalMcp(servers[VAULT.path], engine, keys.verify),
         ),
         first_vault=first,
     )

@@ -208,6 +208,6 @@ def fixture_app(public_url: str) -> Starlette:
     server = FixtureServer(FixtureCatalog(), metadata)
     return build(
         Edge(public_url=public_url),
-        mcp=McpExchange(server, Bearer(verify, metadata)),
+        mcp={"/mcp": McpExchange(server, Bearer(verify, metadata))},
         health=Health(SystemClock(), {}),
     )

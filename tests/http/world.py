@@ -46,7 +46,7 @@ class World:
         )
         return build(
             edge,
-            mcp=McpExchange(server, Bearer(self.verify, metadata)),
+            mcp={"/mcp": McpExchange(server, Bearer(self.verify, metadata))},
             health=Health(SystemClock(), self.checks),
         )
 

@@ -72,15 +72,15 @@ class SignIn:
 def build(
     edge: Edge,
     *,
-    mcp: McpExchange,
+    mcp: Mapping[str, McpExchange],
     health: Health,
     sign_in: SignIn | None = None,
     lifespan: Lifespan | None = None,
 ) -> Starlette:
-    """The application: one table of routes behind one edge."""
+    """The application: one table of routes behind one edge. `mcp`: the exchange of each path."""
     routes: list[BaseRoute] = [
         # agents
-        *_mount("/mcp", mcp, edge),
+        *(route for path, exchange in mcp.items() for route in _mount(path, exchange, edge)),
         # clients that want to be let in, and the people who let them
         *(_sign_in(sign_in) if sign_in else ()),
         # probes
@@ -107,12 +107,14 @@ def _sign_in(sign_in: SignIn) -> list[BaseRoute]:
         f"{known}/oauth-authorization-server": metadata.authorization_server,
         f"{known}/openid-configuration": metadata.openid_configuration,
         "/jwks.json": metadata.keys,
-        # where clients look that take an MCP URL for the issuer
-        f"{known}/oauth-authorization-server/mcp": metadata.authorization_server,
-        f"{known}/openid-configuration/mcp": metadata.openid_configuration,
-        f"/mcp{known}/openid-configuration": metadata.openid_configuration,
-        f"/mcp{known}/oauth-authorization-server": metadata.authorization_server,
     }
+    for path in metadata.paths:  # where clients look that take an MCP URL for the issuer
+        documents |= {
+            f"{known}/oauth-authorization-server{path}": metadata.authorization_server,
+            f"{known}/openid-configuration{path}": metadata.openid_configuration,
+            f"{path}{known}/oauth-authorization-server": metadata.authorization_server,
+            f"{path}{known}/openid-configuration": metadata.openid_configuration,
+        }
     forms = {
         "/token": sign_in.token.answer,
         "/register": sign_in.register.answer,

@@ -22,7 +22,7 @@ class Metadata:
     """`paths` are those of the MCP mounts; the first one is what the root document describes."""
 
     def __init__(self, issuer: str, paths: Sequence[str], *, documents: bool) -> None:
-        self._issuer = issuer
+        self.paths = tuple(paths)
         self._server = _server(issuer, paths, documents)
         self._openid = self._server | _openid(issuer)
         self._resources = {path: _resource(issuer, path) for path in paths}
@@ -36,9 +36,10 @@ class Metadata:
 
     async def protected_resource(self, request: Request) -> JSONResponse:
         """At the root, and below the path of each mount (RFC 9728 §3.1)."""
-        path = request.path_params.get("path", "")
+        path = request.path_params.get("path", "").rstrip("/")
         document = self._resources.get(f"/{path}" if path else "")
         if document is None:
+            # JSON even so: clients parse what they find here (google_workspace_mcp #382).
             text = "There is no protected resource at this path."
             return JSONResponse({"error": "not_found", "error_description": text}, 404)
         return _cached(document)
