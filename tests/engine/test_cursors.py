@@ -9,7 +9,7 @@ import zlib
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rememberd.clock import EPOCH
@@ -34,7 +34,13 @@ def test_a_place_survives_its_cursor(since: datetime, at: int, seq: int) -> None
     assert cursors.read_place(cursor) == place
 
 
-@given(since=moments, newest=seqs, shown=st.frozensets(seqs), query=st.text(max_size=40))
+@settings(max_examples=50)
+@given(
+    since=moments,
+    newest=seqs,
+    shown=st.frozensets(seqs, max_size=20),
+    query=st.text(max_size=20),
+)
 def test_what_was_shown_survives_its_cursor(
     since: datetime, newest: int, shown: frozenset[int], query: str
 ) -> None:

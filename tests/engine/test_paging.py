@@ -58,13 +58,15 @@ class Reader:
         self.vaults = 0
 
 
-@pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
-    """Search by words alone: every text holds the word that is asked for."""
+@pytest.fixture(scope="module", params=["off", "bundled"])
+def reader(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Reader]:
+    """Search by words alone, or also by meaning; every text holds the word that is asked for."""
     root: Path = tmp_path_factory.mktemp("paging") / "data"
     stack = AsyncExitStack()
     with asyncio.Runner() as runner:
-        world = runner.run(stack.enter_async_context(world_on(root, embedder="off")))
+        world = runner.run(stack.enter_async_context(world_on(root, embedder=request.param)))
         yield Reader(runner, world)
         runner.run(stack.aclose())
 
@@ -103,6 +105,7 @@ async def tell(reader: Reader, story: Story, query: str | None) -> Told:
     try:
         first = await store(world, alice, [draft(*one) for one in story.first])
         told.here = {memory.id: memory for memory in first}
+        await world.settled()
         since, before = story.window
         window = Filters(
             since=START + timedelta(hours=since),
@@ -155,7 +158,7 @@ def check_pages(story: Story, told: Told) -> None:
 
 
 SLOWLY = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

@@ -185,8 +185,9 @@ class Keyring:
         wrapped = self._database.read_here(
             lambda tx: tx.value("wrapped_key", vault_id=vault_id, version=version)
         )
-        if wrapped is None:
-            return None
+        return None if wrapped is None else self._unwrap(vault_id, version, wrapped)
+
+    def _unwrap(self, vault_id: str, version: int, wrapped: bytes) -> bytes:
         try:
             return self._unseal(bytes(wrapped), _binding(vault_id, version))
         except InvalidTag:
@@ -224,16 +225,17 @@ class Keyring:
     # -- exports -----------------------------------------------------------------------------------
 
     def export(self, passphrase: str) -> str:
-        """Every key, sealed under a passphrase, as JSON text. Records which keys it holds."""
+        """Every key, sealed under a passphrase, as JSON text. Records which keys it holds.
+
+        Raises InvalidInput for a short passphrase, WrongKey for a tampered row.
+        """
         _check_passphrase(passphrase)
         rows = self._database.read_here(lambda tx: tx.all("all_keys"))
         keys = [
             {
                 "vault_id": row["vault_id"],
                 "version": row["version"],
-                "key": self._unseal(
-                    bytes(row["wrapped"]), _binding(row["vault_id"], row["version"])
-                ).hex(),
+                "key": self._unwrap(row["vault_id"], row["version"], row["wrapped"]).hex(),
             }
             for row in rows
         ]
