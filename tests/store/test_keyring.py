@@ -65,23 +65,23 @@ async def test_a_short_passphrase_is_refused_and_nothing_counts_as_exported(
     assert (state.last_export_at, state.keys_not_exported) == ("2026-11-30T12:00:00Z", 1)
 
 
-@pytest.mark.parametrize(
-    "harm",
-    [
-        lambda text: "",
-        lambda text: "[]",
-        lambda text: "null",
-        lambda text: "{}",
-        lambda text: "\x00\xff",
-        lambda text: text[:-40],
-        lambda text: json.dumps(json.loads(text) | {"kind": "another"}),
-        lambda text: json.dumps(json.loads(text) | {"kdf": "scrypt"}),
-        lambda text: json.dumps(json.loads(text) | {"nonce": "!"}),
-        lambda text: json.dumps(json.loads(text) | {"nonce": ""}),
-        lambda text: json.dumps(json.loads(text) | {"sealed": 7}),
-        lambda text: json.dumps(json.loads(text) | {"sealed": ""}),
-    ],
-)
+HARMS: list[Callable[[str], str]] = [
+    lambda text: "",
+    lambda text: "[]",
+    lambda text: "null",
+    lambda text: "{}",
+    lambda text: "\x00\xff",
+    lambda text: text[:-40],
+    lambda text: json.dumps(json.loads(text) | {"kind": "another"}),
+    lambda text: json.dumps(json.loads(text) | {"kdf": "scrypt"}),
+    lambda text: json.dumps(json.loads(text) | {"nonce": "!"}),
+    lambda text: json.dumps(json.loads(text) | {"nonce": ""}),
+    lambda text: json.dumps(json.loads(text) | {"sealed": 7}),
+    lambda text: json.dumps(json.loads(text) | {"sealed": ""}),
+]
+
+
+@pytest.mark.parametrize("harm", HARMS)
 async def test_what_is_not_an_export_is_refused(
     store: Store, alice: str, harm: Callable[[str], str]
 ) -> None:
