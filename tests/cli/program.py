@@ -1,4 +1,4 @@
-"""The real program, run as a person would: a home of its own, nothing from this environment.
+"""The program, run as a person would: a home of its own, nothing from this environment.
 
 `run` waits for its end; `start` leaves it running, for `serve` and `stdio`.
 """
@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+from tests.cli.forks import forks
 
 PROGRAM = str(Path(sys.executable).with_name("rememberd"))
 TIMEOUT_SECONDS = 60
@@ -54,11 +56,22 @@ class Place:
         return usual | {"REMEMBERD_DATA": str(self.data)} | dict(self.environ)
 
     def run(self, *arguments: str, stdin: str = "") -> Done:
+        """Run a command to its end, in a process of its own."""
+        code, out, err = forks().run(
+            arguments,
+            stdin=stdin,
+            environ=self.environment(),
+            folder=self.home,
+            timeout=TIMEOUT_SECONDS,
+        )
+        return Done(code, out, err)
+
+    def run_anew(self, *arguments: str) -> Done:
+        """The same from the very start of the program, for what happens there."""
         done = subprocess.run(
             [PROGRAM, *arguments],
-            input=stdin,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
-            text=True,
             encoding="utf-8",
             env=self.environment(),
             cwd=self.home,

@@ -34,7 +34,7 @@ def test_every_verb_takes_the_data_directory(name: str) -> None:
 
 
 def test_the_version_and_a_typing_error(place: Place) -> None:
-    assert place.ok("--version").out == f"rememberd {__version__}\n"
+    assert place.run_anew("--version").out == f"rememberd {__version__}\n"
     wrong = place.run("serch", "x")
     assert (wrong.code, wrong.out) == (2, "")
     assert "Did you mean 'search'" in wrong.err
@@ -46,7 +46,7 @@ def test_a_shell_completes_verbs(place: Place) -> None:
         "COMP_WORDS": "rememberd v",
         "COMP_CWORD": "1",
     }
-    assert place.with_environ(**words).ok().out == "vault\n"
+    assert place.with_environ(**words).run_anew().out == "vault\n"
 
 
 def test_the_code_of_an_error_is_the_same_here_and_from_the_owner() -> None:

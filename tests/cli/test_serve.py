@@ -20,13 +20,15 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, which o
 
 
 def get(url: str, host: str = "127.0.0.1") -> tuple[int, dict[str, str], Any]:
-    """Status, headers and JSON of a path on a port, such as `8420/health`."""
+    """Status, headers and JSON (if it is JSON) of a path on a port, such as `8420/health`."""
     port, _, path = url.partition("/")
     with contextlib.closing(http.client.HTTPConnection(host, int(port), timeout=30)) as connection:
         connection.request("GET", f"/{path}", headers={"Host": "localhost"})
         answer = connection.getresponse()
         headers = {name.lower(): value for name, value in answer.getheaders()}
-        return answer.status, headers, json.loads(answer.read())
+        body = answer.read()
+        is_json = headers.get("content-type", "").startswith("application/json")
+        return answer.status, headers, json.loads(body) if is_json else None
 
 
 def ping(server: Server, key: str) -> int:

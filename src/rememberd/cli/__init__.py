@@ -5,13 +5,14 @@ It must hold no memory logic: whatever an app can do, it does through the same t
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
 import typer
 
 from rememberd import __version__
-from rememberd.cli import exits, memories, output, registry
+from rememberd.cli import exits, memories, options, output, registry
 from rememberd.cli.audit import audit
 from rememberd.cli.doctor import doctor
 from rememberd.cli.keyring import keyring
@@ -66,6 +67,8 @@ app.add_typer(audit, name="audit", rich_help_panel=_OWNER)
 
 def main() -> None:
     """Run, and end with a code of `exits.py`; an error is one line, never a traceback."""
+    output.survive_any_locale()
+    sys.argv[1:] = [options.as_utf8(os.fsencode(argument)) for argument in sys.argv[1:]]
     try:
         app()
     except RememberdError as error:

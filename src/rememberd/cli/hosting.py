@@ -64,7 +64,7 @@ async def server(settings: Settings) -> AsyncGenerator[App]:
     """A whole server, on the network and on the local socket, until the end of the block."""
     directory = DataDirectory(settings.data)
     async with AsyncExitStack() as stack:
-        ports = _listen(settings, directory)
+        ports = await _listen(settings, directory)
         for port in ports:
             stack.enter_context(closing(port))
         public_url = settings.url(ports[0].getsockname()[1])
@@ -74,13 +74,17 @@ async def server(settings: Settings) -> AsyncGenerator[App]:
             yield app
 
 
-def _listen(settings: Settings, directory: DataDirectory) -> list[socket.socket]:
+async def _listen(settings: Settings, directory: DataDirectory) -> list[socket.socket]:
     try:
         return listeners.tcp(settings.host, settings.port)
     except AddressUnavailable:
         directory.prepare()
-        with Lock(directory.lock):  # when a server has the data directory, that says more
-            raise
+        try:
+            with Lock(directory.lock):
+                raise
+        except DataDirectoryBusy:  # if by a server, that says more than a port
+            await line.ask_to_leave(directory.socket)
+        raise
 
 
 async def _take_over(

@@ -42,7 +42,7 @@ def add(
     Example: rememberd add "We deploy on Tuesdays." --tag work
     """
     arguments = {
-        "content": sys.stdin.read() if text == "-" else text,
+        "content": options.as_utf8(sys.stdin.buffer.read()) if text == "-" else text,
         "tags": tag or [],
         "source_context": source_context,
         "occurred_at": occurred_at,

@@ -70,6 +70,11 @@ async def _names(owner: Owner) -> list[str]:
     return [vault["name"] for vault in (await owner.get("/vaults"))["vaults"]]
 
 
+def as_utf8(given: bytes) -> str:
+    """What was typed or piped, whatever the locale says; what is not UTF-8 becomes U+FFFD."""
+    return given.decode("utf-8", "replace")
+
+
 def segment(text: str) -> str:
     """Text as one segment of a URL's path."""
     return quote(text, safe="")

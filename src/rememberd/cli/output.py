@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from io import TextIOWrapper
 from typing import Any
 
 import typer
@@ -19,6 +20,13 @@ from rich.text import Text
 from rememberd.errors import InvalidInput
 
 Cell = str | Text
+
+
+def survive_any_locale() -> None:
+    """What a terminal cannot show becomes a question mark, and never an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def document(value: Any) -> None:

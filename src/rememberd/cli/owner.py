@@ -8,6 +8,7 @@ It must never send a request twice that may have been executed, unless it only r
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,12 +33,18 @@ def ask_owner(
 ) -> T:
     """Run `work` with whoever owns the data directory: this process, if nobody else does.
 
-    Raises what `work` raises, OwnerUnreachable, and the kinds of StorageError.
+    Raises what `work` raises, OwnerUnreachable, the kinds of StorageError, and KeyboardInterrupt.
     """
-    return asyncio.run(_with_owner(settings, work, role))
+    try:
+        return asyncio.run(_with_owner(settings, work, role))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
 
 
 async def _with_owner(settings: Settings, work: Callable[[Owner], Awaitable[T]], role: str) -> T:
+    if task := asyncio.current_task():
+        # Left to itself, asyncio would cancel from within whatever an interrupt happens to meet.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
     async with asyncio.TaskGroup() as tasks:
         owner = Owner(settings, role, tasks)
         try:
