@@ -19,6 +19,7 @@ from rememberd.store import memories
 from rememberd.store.store import VaultHandle
 from rememberd.store.transaction import Transaction
 
+BEGINNING = datetime.min.replace(tzinfo=UTC)
 _PAGE = 500  # rows read at a time while a page fills
 
 
@@ -56,17 +57,16 @@ async def _in_time_order(
     engine: Engine, vault: VaultHandle, filters: Filters, cursor: str | None, max_tokens: int
 ) -> Page:
     place = cursors.read_place(cursor) if cursor else None
-    window = replace(filters, since=place.since) if place else filters
+    since = place.since if place else filters.since or BEGINNING
+    window = replace(filters, since=since)
 
     def take(tx: Transaction) -> Page:
         after = (place.at, place.seq) if place else (-memories.FOREVER, 0)
         taken, more = _fill(_following(tx, window, after), max_tokens)
         following = None
-        if more and window.since is not None:
+        if more:
             last = taken[-1]
-            following = cursors.write_place(
-                cursors.Place(window.since, to_micros(last.at), last.seq)
-            )
+            following = cursors.write_place(cursors.Place(since, to_micros(last.at), last.seq))
         return Page(tuple(taken), None, following, consolidation_available(tx, engine.limits))
 
     return await vault.read(take)
@@ -99,7 +99,8 @@ async def _ranked(
     max_tokens: int,
 ) -> Page:
     shown = cursors.read_shown(cursor, query) if cursor else None
-    window = replace(filters, since=shown.since) if shown else filters
+    since = shown.since if shown else filters.since or BEGINNING
+    window = replace(filters, since=since)
 
     def take(tx: Transaction, asked: Asked) -> Page:
         ranked = rank(tx, vault, engine, asked, window, None)
@@ -112,9 +113,9 @@ async def _ranked(
         ]
         hits, more = _fill_hits(_hits(tx, left), max_tokens)
         following = None
-        if more and window.since is not None:
+        if more:
             seqs = past | {hit.memory.seq for hit in hits}
-            following = cursors.write_shown(cursors.Shown(window.since, newest, seqs), query)
+            following = cursors.write_shown(cursors.Shown(since, newest, seqs), query)
         return Page(
             tuple(hit.memory for hit in hits),
             tuple(hit.score for hit in hits),
