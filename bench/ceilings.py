@@ -17,7 +17,7 @@ import apsw
 from bench.serving import Process, free_port, running
 
 _KEY = "00" * 32
-_SCHEMA = "CREATE TABLE memory (seq INTEGER PRIMARY KEY, text TEXT NOT NULL)"
+_SCHEMA = "CREATE TABLE IF NOT EXISTS memory (seq INTEGER PRIMARY KEY, text TEXT NOT NULL)"
 _TEXT = "x" * 250
 
 
@@ -34,7 +34,7 @@ def commits_per_second(folder: Path, writers: int, seconds: float) -> float:
 
     Encrypted and synchronised as a vault is, but one table without an index.
     """
-    file = folder / f"ceiling-{writers}.db"
+    file = folder / "ceiling.db"
     connection: Any = apsw.Connection(str(file))  # its stubs are not complete
     with closing(connection):
         connection.execute(f"PRAGMA key = 'raw:{_KEY}'").fetchall()

@@ -1,7 +1,7 @@
 """What storing and searching cost over HTTP, beside what this machine allows at the very best.
 
-Ratios to the ceilings of the same run come first: a shared machine changes the times from one
-minute to the next, and both sides with them.
+Ratios come first, to ceilings that are measured anew just before each row: a shared machine changes
+the times from one minute to the next, and both sides with them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 from bench import ceilings, load, requests, sizes, texts
 from bench.fake_model import fake_model
@@ -23,6 +24,7 @@ FEW = 16  #: memories in each of many vaults
 KNOWN = 50  #: different questions, where a model has answered them before
 WITH_MODEL = "words, model"
 NOTES = """
+- The first table has the ceilings: medians of what was measured before each row of the second.
 - *CPU ÷ bare*: the server's processor time for a call, over that of a bare server: Starlette on
   uvicorn, answering as many bytes without thinking.
 - *rate ÷ ceiling*: calls a second, over those of the bare server; for stores, over the rows that
@@ -41,17 +43,9 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Ceilings:
-    """By number of clients: rows committed a second, and the bare server."""
-
-    commits: dict[int, float]
-    bare: dict[int, Measured]
-
-    def of_search(self, clients: int) -> float:
-        return self.bare[clients].load.per_second
-
-    def of_store(self, clients: int) -> float:
-        return min(self.commits[clients], self.of_search(clients))
+class Ceiling:
+    bare: Measured
+    commits: float  #: rows a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +76,13 @@ class Row:
     vaults: Vaults
     clients: int
     found: Measured
-    bare: Measured
-    ceiling: float
+    ceiling: Ceiling
+
+    @property
+    def best(self) -> float:
+        """Calls a second that cannot be surpassed."""
+        bare = self.ceiling.bare.load.per_second
+        return min(bare, self.ceiling.commits) if self.call == "store" else bare
 
     def cells(self) -> dict[str, str]:
         load = self.found.load
@@ -92,8 +91,8 @@ class Row:
             "vaults × memories": str(self.vaults),
             "search by": self.vaults.by,
             "clients": str(self.clients),
-            "CPU ÷ bare": f"{self.found.cpu_ms / self.bare.cpu_ms:.1f}",
-            "rate ÷ ceiling": f"{load.per_second / self.ceiling:.2f}",
+            "CPU ÷ bare": f"{self.found.cpu_ms / self.ceiling.bare.cpu_ms:.1f}",
+            "rate ÷ ceiling": f"{load.per_second / self.best:.2f}",
             "p50 ms": f"{load.percentile(0.5):.1f}",
             "p95 ms": f"{load.percentile(0.95):.1f}",
             "p99 ms": f"{load.percentile(0.99):.1f}",
@@ -104,11 +103,10 @@ class Row:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     size = sizes.parse(arguments, "latency", __doc__)
-    with data_directory() as folder:
-        bench = _Bench(size, _ceilings(folder, size))
+    with data_directory() as folder, ceilings.bare(4_000) as bare:
+        bench = _Bench(size, folder, bare)
         rows = [*bench.with_and_without_vectors(folder / "data"), *bench.model(folder / "model")]
-        print(_ceiling_table(bench.ceilings), table([row.cells() for row in rows]), sep="\n\n")
-    print(NOTES)
+    print(_ceiling_table(rows), table([row.cells() for row in rows]), NOTES, sep="\n\n")
     return 0
 
 
@@ -118,44 +116,31 @@ def measured(server: Process, calls: Sequence[bytes], clients: int) -> Measured:
     return Measured(found, 1000 * (server.cpu_seconds() - before) / len(calls))
 
 
-# --- ceilings ----------------------------------------------------------------------------------
+def _ceiling_table(rows: Sequence[Row]) -> str:
+    return table([_ceiling_cells(rows, clients) for clients in CLIENTS])
 
 
-def _ceilings(folder: Path, size: Size) -> Ceilings:
-    _progress("ceilings")
-    calls = requests.search(["mk_none"], texts.questions(size.together))
-    with ceilings.bare(4_000) as server:
-        load.measure(server.port, calls, 1)  # the first calls of a process are slower
-        bare = {clients: measured(server, calls, clients) for clients in CLIENTS}
-    seconds = size.ceiling_seconds
-    commits = {
-        clients: ceilings.commits_per_second(folder, clients, seconds) for clients in CLIENTS
+def _ceiling_cells(rows: Sequence[Row], clients: int) -> dict[str, str]:
+    """Medians over the rows of so many clients."""
+    found = [row.ceiling for row in rows if row.clients == clients]
+    bare = [one.bare for one in found]
+    return {
+        "clients": str(clients),
+        "rows committed/s": f"{median(one.commits for one in found):,.0f}",
+        "bare calls/s": f"{median(one.load.per_second for one in bare):,.0f}",
+        "bare p50 ms": f"{median(one.load.percentile(0.5) for one in bare):.2f}",
+        "bare CPU ms": f"{median(one.cpu_ms for one in bare):.2f}",
     }
-    return Ceilings(commits, bare)
-
-
-def _ceiling_table(found: Ceilings) -> str:
-    return table(
-        [
-            {
-                "clients": str(clients),
-                "rows committed/s": f"{found.commits[clients]:,.0f}",
-                "bare calls/s": f"{bare.load.per_second:,.0f}",
-                "bare p50 ms": f"{bare.load.percentile(0.5):.2f}",
-                "bare CPU ms": f"{bare.cpu_ms:.2f}",
-            }
-            for clients, bare in found.bare.items()
-        ]
-    )
 
 
 # --- rememberd ---------------------------------------------------------------------------------
 
 
 class _Bench:
-    def __init__(self, size: Size, ceilings: Ceilings) -> None:
+    def __init__(self, size: Size, folder: Path, bare: Process) -> None:
         self.size = size
-        self.ceilings = ceilings
+        self.folder = folder
+        self.bare = bare
 
     def with_and_without_vectors(self, data: Path) -> Iterator[Row]:
         """Vaults of every size: searched with vectors that are at hand, then by words alone."""
@@ -203,14 +188,21 @@ class _Bench:
     def _row(
         self, call: str, server: Server, vaults: Vaults, clients: int, calls: Sequence[bytes]
     ) -> Row:
+        ceiling = self._ceiling(clients)
         before = server.cpu_seconds()
         found = load.measure(server.port, calls, clients)
         if vaults.by == WITH_MODEL:
             server.wait_until_indexed(vaults.vaults[0].name)
         used = 1000 * (server.cpu_seconds() - before) / len(calls)
-        of = self.ceilings.of_store if call == "store" else self.ceilings.of_search
-        bare = self.ceilings.bare[clients]
-        return Row(call, vaults, clients, Measured(found, used), bare, of(clients))
+        return Row(call, vaults, clients, Measured(found, used), ceiling)
+
+    def _ceiling(self, clients: int) -> Ceiling:
+        calls = requests.search(["mk_none"], texts.questions(self.size.together))
+        seconds = self.size.ceiling_seconds
+        return Ceiling(
+            measured(self.bare, calls, clients),
+            ceilings.commits_per_second(self.folder, clients, seconds),
+        )
 
 
 def fill(server: Server, memories: int, suffix: str = "") -> Vault:

@@ -33,8 +33,9 @@ class Process:
 
     def cpu_seconds(self) -> float:
         """Processor time of all its threads so far, user and system (Linux only)."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        # The number of a process's CPU clock, as clock_getcpuclockid(3) makes it: exact, where
+        # /proc counts in hundredths of a second.
+        return time.clock_gettime((~self.pid << 3) | 2)
 
     def resident_mb(self) -> float:
         """Memory in use now (Linux only)."""

@@ -17,7 +17,7 @@ class Size:
     ceiling_seconds: float
 
 
-USUAL = Size((1_000, 10_000), many=64, alone=200, together=800, starts=7, ceiling_seconds=2)
+USUAL = Size((1_000, 10_000), many=64, alone=200, together=800, starts=7, ceiling_seconds=0.5)
 LARGE = replace(USUAL, vaults=(1_000, 10_000, 100_000))
 QUICK = Size((48,), many=4, alone=16, together=32, starts=1, ceiling_seconds=0.1)
 
