@@ -35,7 +35,7 @@ class Story:
     first: list[tuple[int, int]]  #: length in words, hour
     between: list[tuple[list[int], list[int]]]  #: hours stored, numbers deleted
     page: int  #: tokens
-    window: tuple[int, int | None] = (0, None)  #: hours
+    window: tuple[int | None, int | None] = (0, None)  #: hours
 
 
 stories = st.builds(
@@ -45,7 +45,7 @@ stories = st.builds(
         st.tuples(st.lists(HOURS, max_size=2), st.lists(st.integers(0, 20), max_size=2)), max_size=6
     ),
     page=st.integers(1, 60),
-    window=st.tuples(st.integers(0, 2), st.none() | st.integers(3, 5)),
+    window=st.tuples(st.none() | st.integers(0, 2), st.none() | st.integers(3, 5)),
 )
 
 
@@ -108,7 +108,7 @@ async def tell(reader: Reader, story: Story, query: str | None) -> Told:
         await world.settled()
         since, before = story.window
         window = Filters(
-            since=START + timedelta(hours=since),
+            since=None if since is None else START + timedelta(hours=since),
             before=None if before is None else START + timedelta(hours=before),
         )
         cursor: str | None = None
@@ -141,7 +141,7 @@ async def _meanwhile(
 def inside(story: Story, memory: Memory) -> bool:
     since, before = story.window
     hour = (memory.at - START) / timedelta(hours=1)
-    return hour >= since and (before is None or hour < before)
+    return (since is None or hour >= since) and (before is None or hour < before)
 
 
 def check_pages(story: Story, told: Told) -> None:

@@ -95,4 +95,6 @@ async def test_who_may_only_read_stores_nothing_and_uses_nothing(
         await world.keep(reader, "planted")
     with pytest.raises(ReadOnly):
         await delete_memories(world.engine, reader, ["mem_0"])
+    with pytest.raises(ReadOnly):
+        await forget_all(world.engine, reader)
     assert (await used(world, alice))[1] == 0

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rememberd.engine.engine import Engine
-from rememberd.errors import Denied
-from rememberd.model import Certificate, Principal
+from rememberd.errors import Denied, ReadOnly
+from rememberd.model import READ, Certificate, Principal
 from rememberd.store import ledger, lifecycle, memories
 from rememberd.store.transaction import Transaction
 
@@ -74,8 +74,10 @@ def _survivors(tx: Transaction, memory_ids: Sequence[str]) -> tuple[str, ...]:
 async def forget_all(engine: Engine, principal: Principal) -> Certificate:
     """Empty the vault under a new key and prove it; grants and keys keep working.
 
-    Raises Denied unless the caller's account owns the vault.
+    Raises Denied unless the caller's account owns the vault, ReadOnly for one who may only read.
     """
+    if not principal.scopes - {READ}:
+        raise ReadOnly
     if principal.role != "owner":
         raise Denied(
             f"Only owners of a vault can forget all of it; this connection's account is "
