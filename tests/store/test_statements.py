@@ -1,12 +1,15 @@
-"""A statement is prepared once for a connection, whatever values it is run with."""
+"""What a call runs is prepared once for a connection, and never reads every memory of a vault."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 
 from rememberd.model import Mode
-from rememberd.store import sqlite
+from rememberd.store import queries, sqlite
 from rememberd.store.store import Store
+from rememberd.store.transaction import Transaction
 
 
 @pytest.mark.parametrize("mode", ["ro", "record", "rw"])
@@ -26,3 +29,35 @@ async def test_another_value_does_not_prepare_a_statement_anew(store: Store, mod
     connection.execute(join, ("key_2",)).fetchall()
     assert authorized == []
     connection.close()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "memory_by_id",
+        "memories_by_seq",
+        "memories_by_ids",
+        "memories_in_window",
+        "checkout",
+        "holders",
+        "pending_memories",
+        "vectors_since",
+        "delete_vectors",
+        "note_lost_source",
+        "release_sources",
+    ],
+)
+async def test_what_a_call_runs_does_not_read_every_memory(
+    store: Store, alice: str, name: str
+) -> None:
+    query = queries.load("vault")[name]
+    values = dict.fromkeys(re.findall(r":(\w+)", query), 1)
+
+    def explain(tx: Transaction) -> list[str]:
+        plan = tx.connection.execute(f"EXPLAIN QUERY PLAN {query}", values)
+        return [str(row[-1]) for row in plan]
+
+    async with store.vault(alice, "rw") as vault:
+        steps = await vault.write(explain)
+    assert [step for step in steps if re.match(r"SCAN (memory|vector|lineage)$", step)] == []
+    assert [step for step in steps if step.startswith("USE TEMP B-TREE")] == []

@@ -70,7 +70,7 @@ def ensure_model(tx: Transaction, identity: str, dimension: int) -> Model:
 
 
 def pending(tx: Transaction, model: Model | None, limit: int) -> list[Pending]:
-    """Memories without a vector of `model`, oldest first."""
+    """Memories without a vector of `model`; those without any come first."""
     rows = tx.all("pending_memories", model=model.id if model else -1, limit=limit)
     return [Pending(row["seq"], row["id"], row["text"]) for row in rows]
 

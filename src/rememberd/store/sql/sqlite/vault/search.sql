@@ -34,10 +34,23 @@ DELETE FROM vector WHERE model <> :model;
 DELETE FROM model WHERE id <> :model;
 
 -- pending_memories --
--- Memories without a vector of this model, oldest first.
-SELECT seq, id, text FROM memory
-WHERE embedded IS NULL OR embedded <> :model
-ORDER BY seq
+-- Memories without a vector of this model: those without any first, then those of other models, each
+-- oldest first. As three ranges of an index, because `<>` reads every memory after every store.
+SELECT memory.seq, memory.id, memory.text
+FROM (
+    SELECT * FROM (
+        SELECT seq FROM memory WHERE embedded IS NULL ORDER BY seq LIMIT :limit
+    )
+    UNION ALL
+    SELECT * FROM (
+        SELECT seq FROM memory WHERE embedded < :model ORDER BY embedded, seq LIMIT :limit
+    )
+    UNION ALL
+    SELECT * FROM (
+        SELECT seq FROM memory WHERE embedded > :model ORDER BY embedded, seq LIMIT :limit
+    )
+) AS waiting
+CROSS JOIN memory ON memory.seq = waiting.seq
 LIMIT :limit;
 
 -- count_pending --
