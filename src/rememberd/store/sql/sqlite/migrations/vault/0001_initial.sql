@@ -32,7 +32,6 @@ CREATE TABLE memory (
 CREATE INDEX memory_by_time ON memory (at, seq);
 CREATE INDEX memory_by_debt ON memory (tier, seq) WHERE consolidated_at IS NULL;
 CREATE INDEX memory_by_vector ON memory (embedded, seq);
-CREATE INDEX memory_by_thread ON memory (source_context, seq) WHERE source_context IS NOT NULL;
 
 -- Running totals by tier, kept by triggers, so that status and search need not count. `open` is 1
 -- for memories that no reflection covers yet.
@@ -65,8 +64,10 @@ END;
 
 -- The text index. The terms are ours (store/analysis.py), so the tokenizer only splits at spaces.
 -- Plain, not contentless: contentless tables keep deleted terms. All we ask of it is which memories
--- hold a term, so it keeps no positions.
-CREATE VIRTUAL TABLE memory_text USING fts5 (terms, tokenize = 'ascii', detail = 'none');
+-- hold a term, so it keeps neither positions nor lengths.
+CREATE VIRTUAL TABLE memory_text USING fts5 (
+    terms, tokenize = 'ascii', detail = 'none', columnsize = 0
+);
 INSERT INTO memory_text (memory_text, rank) VALUES ('secure-delete', 1);
 
 -- Embedding models this vault has vectors of; `active` answers queries.
