@@ -88,7 +88,9 @@ async def build_app(
             meaning = Meaning(_embedder_options(settings), time)
             engine = Engine(store, meaning, time, _limits(settings), public_url)
             first = await vaults.first_run(engine)
-            yield _assemble(settings, engine, role, leave, first, network)
+            app = _assemble(settings, engine, role, leave, first, network)
+            yield app
+            await app.auth.access.note_use()
             await meaning.close()
         finally:
             await store.close()

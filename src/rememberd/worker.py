@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 
 from rememberd.auth.server import AuthorizationServer
+from rememberd.engine.audit import anchor
 from rememberd.engine.engine import Engine
 from rememberd.engine.indexing import embed_pending
 from rememberd.engine.usage import roll_up
@@ -103,6 +104,7 @@ class Worker:
         if vault_id in self._due:
             self._due.remove(vault_id)
             await roll_up(self._engine, vault_id)
+            await anchor(self._engine, vault_id)
             if embedded:
                 await self._engine.store.settle(vault_id, writes)
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from rememberd.auth import roles, tokens
 from rememberd.auth.principals import Keys
-from rememberd.clock import Clock, to_micros
+from rememberd.auth.uses import GRANT, Uses
+from rememberd.clock import Clock
 from rememberd.model import Principal
 from rememberd.store import oauth
 from rememberd.store.oauth import TokenMatch
 from rememberd.store.store import Store
-from rememberd.store.transaction import Transaction
 
 
 class Access:
@@ -23,7 +23,7 @@ class Access:
         self._store = store
         self._clock = clock
         self._keys = keys
-        self._used: dict[str, int] = {}
+        self._uses = Uses(store, GRANT)
 
     async def verify(self, token: str, resource: str) -> Principal | None:
         """Who asks at `resource`; None for whatever is unknown, ended, revoked or for elsewhere."""
@@ -36,20 +36,13 @@ class Access:
             return None
         principal = _principal(match)
         if principal is not None:
-            self._used[match.grant_id] = to_micros(now)
+            self._uses.saw(match.grant_id, now)
         return principal
 
     async def note_use(self) -> None:
         """Write down when grants and keys were last used; a worker calls this now and then."""
         await self._keys.note_use()
-        used, self._used = self._used, {}
-        if not used:
-            return
-
-        def touch(tx: Transaction) -> None:
-            tx.many("touch_grant", [{"id": grant_id, "at": at} for grant_id, at in used.items()])
-
-        await self._store.control.write(touch)
+        await self._uses.write()
 
 
 def _principal(match: TokenMatch) -> Principal | None:

@@ -211,8 +211,10 @@ class Accounts:
             found = accounts.by_email(tx, key)
             if found is None or found.is_disabled:
                 return None
-            used = accounts.use_recovery_code(tx, found.account.id, digest, now)
-            return found.account if used else None
+            if accounts.use_recovery_code(tx, found.account.id, digest, now):
+                return found.account
+            self._record(tx, found.account.id, "sign_in.failed", found.account.id)
+            return None
 
         account = await self._store.control.write(use)
         if account is None:
@@ -265,9 +267,12 @@ class Accounts:
     async def new_recovery_codes(self, account: Account) -> tuple[str, ...]:
         """Replace the old ones; shown once."""
         codes = _new_recovery_codes()
-        await self._store.control.write(
-            lambda tx: accounts.replace_recovery_codes(tx, account.id, map(_code_digest, codes))
-        )
+
+        def replace(tx: Transaction) -> None:
+            accounts.replace_recovery_codes(tx, account.id, map(_code_digest, codes))
+            self._record(tx, account.id, "recovery_codes.replaced", account.id)
+
+        await self._store.control.write(replace)
         return codes
 
     async def recovery_codes_left(self, account: Account) -> int:

@@ -18,7 +18,7 @@ from rememberd.auth.sessions import Browser
 from rememberd.clock import Clock
 from rememberd.errors import Denied, InvalidInput, NotFound
 from rememberd.model import Account, Client, Role, Vault
-from rememberd.store import accounts, oauth
+from rememberd.store import accounts, ledger, oauth
 from rememberd.store.accounts import Reachable
 from rememberd.store.oauth import StoredRequest
 from rememberd.store.store import Store
@@ -148,10 +148,16 @@ class Consents:
             return pending.answer
 
         def settle(tx: Transaction) -> StoredRequest | None:
-            tx.run("answer_request", id=request_id, answer="denied")
+            if tx.run("answer_request", id=request_id, answer="denied"):
+                self._record_denial(tx, browser, pending.client)
             return oauth.request(tx, request_id)
 
         return self._settled(await self._store.control.write(settle), pending.request)
+
+    def _record_denial(self, tx: Transaction, browser: Browser, client: Client) -> None:
+        who = browser.account.id if browser.account else "somebody"
+        now = self._clock.now()
+        ledger.record(tx, actor=who, action="consent.denied", subject=client.id, detail={}, now=now)
 
     def _settled(self, stored: StoredRequest | None, request: AuthorizationRequest) -> str:
         """Of two clicks at once the first one's answer counts for both. Raises NotFound."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from rememberd.auth import policy, roles, tokens
+from rememberd.auth import policy, roles, tokens, uses
 from rememberd.auth.errors import OAuthError
 from rememberd.clock import Clock, to_micros
 from rememberd.errors import NotFound
@@ -243,7 +243,7 @@ class Grants:
         access = tokens.mint("mat_")
         life = self._lifetimes.access
         oauth.add_access_token(tx, tokens.digest(access), grant_id, narrowed, now + life)
-        tx.run("touch_grant", id=grant_id, at=to_micros(now))
+        uses.note(tx, uses.GRANT, grant_id, now)
         return Issued(
             access,
             refresh_token,

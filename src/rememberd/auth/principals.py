@@ -9,13 +9,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rememberd.auth import keys, scopes
-from rememberd.clock import Clock, to_micros
+from rememberd.auth.uses import KEY, Uses
+from rememberd.clock import Clock
 from rememberd.errors import InvalidInput
 from rememberd.model import READ, WRITE, Key, Principal
-from rememberd.store import control
+from rememberd.store import control, ledger
 from rememberd.store.control import ListedKey
 from rememberd.store.store import Store
 from rememberd.store.transaction import Transaction
+
+COMMAND_LINE = "command line"  #: who acts there is not known by name
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class Keys:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._used: dict[str, int] = {}
+        self._uses = Uses(store, KEY)
 
     async def verify(self, token: str) -> Principal | None:
         """Who a presented key stands for, and how far it reaches; None when it is worth nothing.
@@ -44,7 +47,7 @@ class Keys:
         match = self._store.control.read_here(lambda tx: control.match_key(tx, presented.digest))
         if match is None or not match.usable:
             return None
-        self._used[match.id] = to_micros(self._clock.now())
+        self._uses.saw(match.id, self._clock.now())
         return Principal(
             vault_id=match.vault_id,
             scopes=match.scopes & presented.ceiling,
@@ -59,6 +62,7 @@ class Keys:
         read_only: bool = False,
         scope_names: Iterable[str] = (),
         name: str = "",
+        actor: str = COMMAND_LINE,
     ) -> NewKey:
         """Mint a key: read and write unless told otherwise. Raises InvalidInput."""
         granted = scopes.parse(scope_names) or (frozenset({READ}) if read_only else _USUAL)
@@ -77,27 +81,35 @@ class Keys:
             scopes=granted,
             created_at=self._clock.now(),
         )
-        await self._store.control.write(lambda tx: control.add_key(tx, key, keys.digest(secret)))
+
+        def enter(tx: Transaction) -> None:
+            control.add_key(tx, key, keys.digest(secret))
+            self._record(tx, actor, "key.created", key)
+
+        await self._store.control.write(enter)
         return NewKey(key, secret)
 
     async def list(self) -> list[ListedKey]:
         return await self._store.control.read(control.keys)
 
-    async def revoke(self, key_id: str) -> ListedKey:
+    async def revoke(self, key_id: str, actor: str = COMMAND_LINE) -> ListedKey:
         """Works at once. Raises NotFound."""
+
+        def end(tx: Transaction) -> ListedKey:
+            listed = control.revoke_key(tx, key_id, self._clock.now())
+            self._record(tx, actor, "key.revoked", listed.key)
+            return listed
+
+        return await self._store.control.write(end)
+
+    def _record(self, tx: Transaction, actor: str, action: str, key: Key) -> None:
+        detail = {"vault": key.vault_id, "scopes": scopes.ordered(key.scopes)}
         now = self._clock.now()
-        return await self._store.control.write(lambda tx: control.revoke_key(tx, key_id, now))
+        ledger.record(tx, actor=actor, action=action, subject=key.id, detail=detail, now=now)
 
     async def note_use(self) -> None:
         """Write down when keys were last used; a worker calls this now and then."""
-        used, self._used = self._used, {}
-        if not used:
-            return
-
-        def touch(tx: Transaction) -> None:
-            tx.many("touch_key", [{"id": key_id, "at": at} for key_id, at in used.items()])
-
-        await self._store.control.write(touch)
+        await self._uses.write()
 
 
 _USUAL = frozenset({READ, WRITE})

@@ -93,7 +93,7 @@ class ConnectionsPage:
         keys = await self._own_keys(await self._vaults(visit.account))
         if not any(row.listed.key.id == key_id for row in keys):
             raise NotFound("There is no such key.")
-        await self._keys.revoke(key_id)
+        await self._keys.revoke(key_id, visit.account.id)
         return see_other("/connections")
 
     # -- one connection ----------------------------------------------------------------------------

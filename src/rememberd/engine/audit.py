@@ -65,5 +65,7 @@ async def anchor(engine: Engine, vault_id: str) -> None:
     store = engine.store
     async with store.vault(vault_id, "ro") as handle:
         head = await handle.read(ledger.head)
+    if head == await store.control.read(lambda tx: ledger.last_anchor(tx, vault_id)):
+        return
     now = engine.clock.now()
     await store.control.write(lambda tx: ledger.note_anchor(tx, vault_id, head, now))

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from rememberd.auth.accounts import Accounts
-from rememberd.auth.principals import Keys, NewKey
+from rememberd.auth.principals import COMMAND_LINE, Keys, NewKey
 from rememberd.auth.scopes import ordered
 from rememberd.clock import isoformat
 from rememberd.engine import audit, diagnosis, vaults
@@ -26,8 +26,6 @@ from rememberd.errors import DataDirectoryBusy, InvalidInput
 from rememberd.model import Certificate, Project
 from rememberd.store import control, lifecycle
 from rememberd.store.control import ListedKey
-
-ACTOR = "command line"
 
 
 class _Body(BaseModel):
@@ -148,7 +146,7 @@ class LocalInterface:
         return JSONResponse(_vault(made), 201)
 
     async def erase_vault(self, request: Request) -> JSONResponse:
-        proof = await vaults.erase_vault(self._engine, request.path_params["name"], ACTOR)
+        proof = await vaults.erase_vault(self._engine, request.path_params["name"], COMMAND_LINE)
         return JSONResponse(_certificate(proof))
 
     # -- keys --------------------------------------------------------------------------------------

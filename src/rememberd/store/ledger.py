@@ -125,20 +125,32 @@ def verify(tx: Transaction, anchor: str = GENESIS) -> ChainReport:
     return ChainReport(count, previous, anchored)
 
 
-ANCHOR = "vault.anchored"
-
-
 def note_anchor(tx: Transaction, vault_id: str, head: str, now: datetime) -> None:
     """In control: this is how far the vault's chain had come. Nothing is added for an old head."""
-    if head in (GENESIS, anchors(tx).get(vault_id)):
+    if head in (GENESIS, last_anchor(tx, vault_id)):
         return
-    record(tx, actor="rememberd", action=ANCHOR, subject=vault_id, detail={"head": head}, now=now)
+    detail = {"head": head}
+    record(
+        tx, actor="rememberd", action="vault.anchored", subject=vault_id, detail=detail, now=now
+    )
+
+
+def last_anchor(tx: Transaction, vault_id: str) -> str | None:
+    """In control: the head of this vault that was noted last."""
+    row = tx.one("last_anchor", vault_id=vault_id)
+    return _head_in(row) if row else None
 
 
 def anchors(tx: Transaction) -> dict[str, str]:
     """In control: the last head noted of each vault."""
-    rows = tx.all("audit_of_action", action=ANCHOR)
-    return {row["subject"]: json.loads(row["detail"])["head"] for row in rows}
+    return {row["subject"]: _head_in(row) for row in tx.all("anchors")}
+
+
+def _head_in(row: Row) -> str:
+    """A certificate's row names the chain's head too; see `lifecycle`."""
+    detail = json.loads(row["detail"])
+    head: str = detail["head"] if "head" in detail else detail["vault_head"]
+    return head
 
 
 def holds(tx: Transaction, digest: str) -> bool:

@@ -91,6 +91,9 @@ WHERE key.id = :id;
 -- revoke_keys_of_vault --
 UPDATE key SET revoked_at = :at WHERE vault_id = :vault_id AND revoked_at IS NULL;
 
+-- key_use --
+SELECT last_used_at, vault_id FROM key WHERE id = :id;
+
 -- touch_key --
 UPDATE key SET last_used_at = max(coalesce(last_used_at, 0), :at) WHERE id = :id;
 
@@ -128,8 +131,15 @@ SELECT * FROM audit WHERE seq > :after ORDER BY seq LIMIT :limit;
 -- any_vault --
 SELECT 1 FROM vault LIMIT 1;
 
--- audit_of_action --
-SELECT subject, detail FROM audit WHERE action = :action ORDER BY seq;
+-- anchors --
+-- Heads of vaults' chains: noted from time to time, and in each certificate.
+SELECT subject, detail FROM audit WHERE action IN ('vault.anchored', 'vault.forgotten')
+ORDER BY seq;
+
+-- last_anchor --
+SELECT detail FROM audit
+WHERE subject = :vault_id AND action IN ('vault.anchored', 'vault.forgotten')
+ORDER BY seq DESC LIMIT 1;
 
 -- audit_by_hash --
 SELECT seq FROM audit WHERE hash = :hash;

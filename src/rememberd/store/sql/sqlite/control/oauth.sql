@@ -79,6 +79,9 @@ UPDATE oauth_grant SET revoked_at = :at, revoked_why = :why WHERE id = :id AND r
 UPDATE oauth_grant SET revoked_at = :at, revoked_why = 'vault erased'
 WHERE vault_id = :vault_id AND revoked_at IS NULL;
 
+-- grant_use --
+SELECT last_used_at, vault_id FROM oauth_grant WHERE id = :id;
+
 -- touch_grant --
 UPDATE oauth_grant SET last_used_at = max(coalesce(last_used_at, 0), :at) WHERE id = :id;
 

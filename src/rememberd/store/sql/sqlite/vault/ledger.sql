@@ -24,8 +24,5 @@ SELECT * FROM usage ORDER BY seq;
 -- all_audit --
 SELECT * FROM audit ORDER BY seq;
 
--- audit_of_action --
-SELECT subject, detail FROM audit WHERE action = :action ORDER BY seq;
-
 -- audit_by_hash --
 SELECT seq FROM audit WHERE hash = :hash;
