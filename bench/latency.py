@@ -56,8 +56,8 @@ class Vault:
 
 
 @dataclass(frozen=True, slots=True)
-class Vaults:
-    """One vault or several of the same size, and how they are searched."""
+class Target:
+    """One vault, or several of the same size, and how they are searched."""
 
     vaults: Sequence[Vault]
     by: str
@@ -73,7 +73,7 @@ class Vaults:
 @dataclass(frozen=True, slots=True)
 class Row:
     call: str
-    vaults: Vaults
+    target: Target
     clients: int
     found: Measured
     ceiling: Ceiling
@@ -88,8 +88,8 @@ class Row:
         load = self.found.load
         return {
             "call": self.call,
-            "vaults × memories": str(self.vaults),
-            "search by": self.vaults.by,
+            "vaults × memories": str(self.target),
+            "search by": self.target.by,
             "clients": str(self.clients),
             "CPU ÷ bare": f"{self.found.cpu_ms / self.ceiling.bare.cpu_ms:.1f}",
             "rate ÷ ceiling": f"{load.per_second / self.best:.2f}",
@@ -147,54 +147,54 @@ class _Bench:
         with fake_model() as settings, serving(data, settings) as server:
             vaults = [fill(server, memories) for memories in self.size.vaults]
             for vault in vaults:
-                yield from self._search(server, Vaults([vault], "words, vectors"), KNOWN)
+                yield from self._search(server, Target([vault], "words, vectors"), KNOWN)
         with serving(data, {"embedder": "off"}) as server:
             for vault in vaults:
-                yield from self._both(server, Vaults([vault], "words"))
+                yield from self._both(server, Target([vault], "words"))
             many = [fill(server, FEW, f"-{number}") for number in range(self.size.many)]
-            yield from self._both(server, Vaults(many, "words"))
+            yield from self._both(server, Target(many, "words"))
 
     def model(self, data: Path) -> Iterator[Row]:
         """With the bundled model, which is asked each question and given each memory."""
         with serving(data) as server:
             vault = fill(server, self.size.vaults[0])
-            yield from self._both(server, Vaults([vault], WITH_MODEL))
+            yield from self._both(server, Target([vault], WITH_MODEL))
 
-    def _both(self, server: Server, vaults: Vaults) -> Iterator[Row]:
-        yield from self._search(server, vaults)
-        yield from self._store(server, vaults)
+    def _both(self, server: Server, target: Target) -> Iterator[Row]:
+        yield from self._search(server, target)
+        yield from self._store(server, target)
 
     def _search(
-        self, server: Server, vaults: Vaults, different: int | None = None
+        self, server: Server, target: Target, different: int | None = None
     ) -> Iterator[Row]:
         """All questions are different ones, or some that were all asked before."""
-        warm = requests.search(vaults.keys, texts.questions(len(vaults.vaults) + 1, seed=3))
+        warm = requests.search(target.keys, texts.questions(len(target.vaults) + 1, seed=3))
         load.measure(server.port, warm, 1)  # a vault's first search reads all of it
         for clients, count in self._counts():
-            calls = requests.search(vaults.keys, texts.questions(different or count, clients))
+            calls = requests.search(target.keys, texts.questions(different or count, clients))
             if different:
                 load.measure(server.port, calls, clients)
                 calls = (calls * count)[:count]
-            yield self._row("search", server, vaults, clients, calls)
+            yield self._row("search", server, target, clients, calls)
 
-    def _store(self, server: Server, vaults: Vaults) -> Iterator[Row]:
+    def _store(self, server: Server, target: Target) -> Iterator[Row]:
         for clients, count in self._counts():
-            calls = requests.store(vaults.keys, texts.memories(count, clients))
-            yield self._row("store", server, vaults, clients, calls)
+            calls = requests.store(target.keys, texts.memories(count, clients))
+            yield self._row("store", server, target, clients, calls)
 
     def _counts(self) -> tuple[tuple[int, int], ...]:
         return (1, self.size.alone), (16, self.size.together)
 
     def _row(
-        self, call: str, server: Server, vaults: Vaults, clients: int, calls: Sequence[bytes]
+        self, call: str, server: Server, target: Target, clients: int, calls: Sequence[bytes]
     ) -> Row:
         ceiling = self._ceiling(clients)
         before = server.cpu_seconds()
         found = load.measure(server.port, calls, clients)
-        if vaults.by == WITH_MODEL:
-            server.wait_until_indexed(vaults.vaults[0].name)
+        if target.by == WITH_MODEL:
+            server.wait_until_indexed(target.vaults[0].name)
         used = 1000 * (server.cpu_seconds() - before) / len(calls)
-        return Row(call, vaults, clients, Measured(found, used), ceiling)
+        return Row(call, target, clients, Measured(found, used), ceiling)
 
     def _ceiling(self, clients: int) -> Ceiling:
         calls = requests.search(["mk_none"], texts.questions(self.size.together))
