@@ -56,7 +56,7 @@ def test_it_answers_on_both_loopbacks_and_says_nothing_of_itself(server: Server)
 
 
 def test_the_owner_interface_is_not_on_the_network(server: Server, place: Place) -> None:
-    for path in ("owner", "vaults", "keys", "projects"):
+    for path in ("owner", "keys", "projects", "keyring/export", "diagnosis"):
         assert get(f"{server.port}/{path}")[0] == 404
     assert stat.S_IMODE((place.data / "rememberd.sock").stat().st_mode) == 0o600
 

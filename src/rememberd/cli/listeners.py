@@ -101,7 +101,9 @@ def reachable(path: Path) -> Generator[str]:
     if len(os.fsencode(path)) <= _LONGEST:
         yield str(path)
         return
-    folder = Path(tempfile.mkdtemp(prefix="rememberd-"))
+    # Where temporary files usually go may be as long a path itself.
+    places = [place for place in ("/tmp", tempfile.gettempdir()) if os.access(place, os.W_OK)]  # noqa: S108 - a private folder is made in it
+    folder = Path(tempfile.mkdtemp(prefix="rememberd-", dir=min(places, key=len, default=None)))
     link = folder / "d"
     try:
         link.symlink_to(path.parent, target_is_directory=True)
