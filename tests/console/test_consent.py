@@ -229,6 +229,13 @@ def test_what_is_missing_is_said_at_its_field_and_nothing_is_granted(
     assert alice.connections() == before
 
 
+@pytest.mark.parametrize("decision", ["", "again", "yes"])
+def test_only_a_plain_yes_is_one(world: World, alice: Person, decision: str) -> None:
+    page, before = asked(alice), alice.connections()
+    assert alice.decide(page, decision=decision).status == 400
+    assert alice.connections() == before
+
+
 # --- roles ---------------------------------------------------------------------------------------
 
 

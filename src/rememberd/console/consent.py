@@ -110,6 +110,8 @@ class ConsentPage:
         pending = await self._consents.pending(browser, request_id)
         if pending.answer is not None:
             return pending.answer
+        if visit.form.get("decision") != "approve":
+            raise InvalidInput("Say whether the app is to be connected.")
         scopes = visit.form.all("scope") & frozenset(SCOPES)
         if not scopes:
             raise InvalidInput("Tick at least one thing that the app may do.", field="scope")
