@@ -20,6 +20,7 @@ test: .venv/dev.stamp ## run the tests that take minutes at most; ARGS="-k name"
 	$(PYTEST) -m "not slow" $(ARGS)
 
 test-all: test ## run every test: also crash campaigns, conformance, real clients, packaging
+	-$(BIN)/python -m tests.clients.node
 	$(PYTEST) -m slow $(ARGS)
 
 check: .venv/dev.stamp ## format, lint, types, layers; changes nothing
