@@ -130,9 +130,7 @@ def note_anchor(tx: Transaction, vault_id: str, head: str, now: datetime) -> Non
     if head in (GENESIS, last_anchor(tx, vault_id)):
         return
     detail = {"head": head}
-    record(
-        tx, actor="rememberd", action="vault.anchored", subject=vault_id, detail=detail, now=now
-    )
+    record(tx, actor="rememberd", action="vault.anchored", subject=vault_id, detail=detail, now=now)
 
 
 def last_anchor(tx: Transaction, vault_id: str) -> str | None:
