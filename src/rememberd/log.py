@@ -14,21 +14,23 @@ import traceback
 from datetime import UTC, datetime
 from typing import Any
 
-# Credentials that could slip in through a library's message: our own prefixes and bearer headers.
+# Credentials that could slip in through a library's message, or through a path or an id that a
+# caller put one into: our own prefixes and bearer headers.
 _SECRET = re.compile(
-    r"\b(?:mk[_-](?:ro[_-])?|cdb_|mat_|mrt_|mac_)[A-Za-z0-9_\-]{6,}(?::\w+)?|(?i:bearer)\s+\S+"
+    r"\b(?:mk[_-](?:ro[_-])?|cdb_|mat_|mrt_|mac_|mcs_|mss_|mil_)[A-Za-z0-9_\-]{6,}(?::\w+)?"
+    r"|(?i:bearer)\s+[^\s\"]+"
 )
 
 
-class Redacting(logging.Filter):
-    """Replaces anything shaped like a credential in the finished message."""
+class Redacting(logging.Formatter):
+    """Replaces anything shaped like a credential in the finished line."""
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        text = record.getMessage()
-        clean = _SECRET.sub("[redacted]", text)
-        if clean != text:
-            record.msg, record.args = clean, ()
-        return True
+    def __init__(self, inner: logging.Formatter) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def format(self, record: logging.LogRecord) -> str:
+        return _SECRET.sub("[redacted]", self.inner.format(record))
 
 
 def _place(error: Any) -> str:
@@ -70,8 +72,7 @@ def configure(level: str = "info", *, json_lines: bool | None = None) -> None:
     """Send all logs to standard error. JSON unless standard error is a terminal."""
     as_json = not sys.stderr.isatty() if json_lines is None else json_lines
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines() if as_json else PlainLines())
-    handler.addFilter(Redacting())
+    handler.setFormatter(Redacting(JsonLines() if as_json else PlainLines()))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())

@@ -205,3 +205,18 @@ def scopes_of(world: World, token: str) -> set[str]:
     """What memory_status says was granted."""
     said = result(call(world, token, "memory_status"))
     return set(said["structuredContent"]["grantedScopes"])
+
+
+# --- the whole way -------------------------------------------------------------------------------
+
+
+def comes_in(app: Program, person: Person, redirect_uri: str) -> Tokens:
+    """Consent, code, tokens, a memory stored and found, a refresh; back by this very address."""
+    link = app.link(f"{READ} {WRITE}", redirect_uri=redirect_uri)
+    location = person.consent(link.url, scopes=[READ, WRITE])
+    assert location.startswith(redirect_uri)
+    (code,) = query_of(location)["code"]
+    tokens = Tokens.of(app.redeem(code, link.verifier, redirect_uri=redirect_uri))
+    store(app.world, tokens.access, "The boat is called Petrel.")
+    assert "The boat is called Petrel." in found(app.world, tokens.access, "boat")
+    return Tokens.of(app.refresh(tokens.refresh))

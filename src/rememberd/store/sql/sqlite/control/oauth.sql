@@ -67,7 +67,7 @@ WHERE oauth_grant.id = :id;
 SELECT oauth_grant.*, vault.name AS vault_name
 FROM oauth_grant JOIN vault ON vault.id = oauth_grant.vault_id
 WHERE oauth_grant.account_id = :account_id
-ORDER BY oauth_grant.revoked_at IS NOT NULL, oauth_grant.created_at DESC;
+ORDER BY oauth_grant.revoked_at IS NOT NULL, oauth_grant.created_at DESC, oauth_grant.id DESC;
 
 -- set_grant_scopes --
 UPDATE oauth_grant SET scopes = :scopes WHERE id = :id AND revoked_at IS NULL;

@@ -1,0 +1,74 @@
+"""Time must not tell what an answer does not: whether a token was ever good, or an email is known.
+
+Medians of many tries, compared generously: this finds a missing check, not a nanosecond.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+import pytest
+
+from rememberd.auth import tokens
+from tests.oauth.person import Person
+from tests.oauth.program import Program, ask
+from tests.oauth.world import World
+
+
+def medians(tries: int, *works: Callable[[], object]) -> list[float]:
+    """Seconds each takes, tried in turn so that whatever else happens befalls all alike."""
+    taken: list[list[float]] = [[] for _ in works]
+    for _ in range(tries):
+        for work, times in zip(works, taken, strict=True):
+            began = time.perf_counter()
+            work()
+            times.append(time.perf_counter() - began)
+    return [statistics.median(times) for times in taken]
+
+
+def test_a_token_that_was_revoked_takes_as_long_as_one_that_never_was(
+    world: World, alice: Person
+) -> None:
+    app = Program.registered(world)
+    revoked = app.connect(alice)
+    alice.change(alice.connections()[0], "revoke")
+    never = tokens.mint("mat_")
+    assert ask(world, revoked.access, "ping").body == ask(world, never, "ping").body
+    one, other = medians(
+        60, lambda: ask(world, revoked.access, "ping"), lambda: ask(world, never, "ping")
+    )
+    assert 0.5 < one / other < 2
+
+
+@pytest.mark.parametrize("kind", ["unknown", "without a password"])
+def test_an_email_that_nobody_has_takes_as_long_as_a_wrong_password(
+    world: World, alice: Person, kind: str
+) -> None:
+    accounts = world.app.auth.accounts
+    if kind == "without a password":
+        world.do(_take_password(world, alice))
+
+    def attempt(email: str) -> Callable[[], object]:
+        async def sign_in() -> str:
+            try:
+                await accounts.sign_in(email, "wrong guess here", f"10.0.0.{next(numbers)}")
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is compared
+                return f"{type(error)} {error}"
+            raise AssertionError("signed in")
+
+        return lambda: world.do(sign_in())
+
+    numbers = iter(range(10_000))
+    known, unknown = attempt(alice.email), attempt("nobody@example.com")
+    assert known() == unknown()
+    world.clock.move(minutes=10)
+    one, other = medians(3, known, unknown)
+    assert 0.3 < one / other < 3
+
+
+async def _take_password(world: World, alice: Person) -> None:
+    sql = "UPDATE account SET password = NULL WHERE email = ?"
+    control = world.app.engine.store.control
+    await control.write(lambda tx: tx.connection.execute(sql, (alice.email,)))
