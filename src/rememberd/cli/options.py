@@ -25,7 +25,6 @@ VaultName = Annotated[
         envvar="REMEMBERD_VAULT",
         help="Vault by name; not needed while there is only one.",
         show_default=False,
-        show_envvar=False,
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
