@@ -79,7 +79,11 @@ def test_members_read_and_only_as_far_as_their_role_delete(
     page = bob.open(f"/memories/{orchid.id}")
     assert "ORCHID-7419" in page.text
     assert "You are reader of this vault, so you cannot delete here." in page.text
-    assert delete(world, bob, orchid) == 403
+    token = form_token(bob.open("/sign-out"))
+    fields = {"form_token": token, "action": "delete"}
+    refused = post(world, bob, f"/memories/{orchid.id}", fields)
+    assert refused.status == 403
+    assert "As reader of this vault you cannot delete." in text(refused)
     assert get(world, alice, f"/memories/{orchid.id}").status == 200
 
 
