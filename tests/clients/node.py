@@ -36,7 +36,7 @@ class Node:
         return subprocess.run(
             [str(self.binary), str(path), *arguments],
             cwd=self.folder,
-            env=_environment(self.binary),
+            env=environment(self.binary),
             capture_output=True,
             text=True,
             timeout=timeout,
@@ -80,7 +80,7 @@ def _npm_install(binary: Path, folder: Path) -> None:
     done = subprocess.run(
         [*command, "--no-audit", "--no-fund", "--loglevel=error"],
         cwd=folder,
-        env=_environment(binary),
+        env=environment(binary),
         capture_output=True,
         text=True,
         timeout=600,
@@ -90,7 +90,7 @@ def _npm_install(binary: Path, folder: Path) -> None:
         pytest.skip(f"npm could not install the packages: {done.stderr.strip()[-200:]}")
 
 
-def _environment(binary: Path) -> dict[str, str]:
+def environment(binary: Path) -> dict[str, str]:
     """Our Node first on the PATH: some programs start others by name."""
     quiet = {"MCP_INSPECTOR_SECRET_STORE": "memory", "NO_COLOR": "1", "CI": "1"}
     return {**os.environ, **quiet, "PATH": f"{binary.parent}{os.pathsep}{os.environ['PATH']}"}
