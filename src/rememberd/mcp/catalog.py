@@ -6,6 +6,7 @@ It must never touch a database or depend on who asks: one error while listing br
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Literal
 
 from mcp_types import (
@@ -45,17 +46,20 @@ class Catalog:
         self.resources = {resource.uri: resource for resource in resources or ()}
         self.hints: JsonObject = {"ttlMs": TTL_MS, "cacheScope": cache_scope}
         self.capabilities = _capabilities(resources is not None, prompts)
-        self.lists = self._lists(resources is not None, prompts)
 
-    def _lists(self, with_resources: bool, with_prompts: bool) -> dict[str, JsonObject]:
-        """Method to answer. The same object every time, so the same bytes."""
+    @cached_property
+    def lists(self) -> dict[str, JsonObject]:
+        """Method to answer. The same object every time, so the same bytes.
+
+        Made when first asked for: schemas are a tenth of what a server does until it answers.
+        """
         answers = {"tools/list": dump(ListToolsResult(tools=[*map(_tool, self.tools.values())]))}
-        if with_resources:
+        if "resources" in self.capabilities:
             listed = [*map(_resource, self.resources.values())]
             answers["resources/list"] = dump(ListResourcesResult(resources=listed))
             templates = ListResourceTemplatesResult(resource_templates=[])
             answers["resources/templates/list"] = dump(templates)
-        if with_prompts:  # an empty list, because some clients ask before they look at capabilities
+        if "prompts" in self.capabilities:  # some clients ask before they look at capabilities
             answers["prompts/list"] = dump(ListPromptsResult(prompts=[]))
         return {method: {**answer, **self.hints} for method, answer in answers.items()}
 

@@ -122,11 +122,12 @@ class McpServer:
     # --- methods -----------------------------------------------------------------------------
 
     def _shared_methods(self) -> dict[str, Method]:
-        methods: dict[str, Method] = dict.fromkeys(self.catalog.lists, self._list)
-        methods["tools/call"] = self._call_tool
-        if "resources/list" in methods:
+        methods: dict[str, Method] = {"tools/list": self._list, "tools/call": self._call_tool}
+        if "resources" in self.catalog.capabilities:
+            methods["resources/list"] = methods["resources/templates/list"] = self._list
             methods["resources/read"] = self._read_resource
-        if "prompts/list" in methods:
+        if "prompts" in self.catalog.capabilities:
+            methods["prompts/list"] = self._list
             methods["prompts/get"] = self._get_prompt
         return methods
 
