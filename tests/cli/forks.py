@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -31,11 +32,13 @@ class Forks:
     """The process that forks, as seen from the tests; it ends with them."""
 
     def __init__(self) -> None:
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._asking = threading.Lock()
+        self._control, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-X", "utf8", __file__, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
+                env={"PATH": os.environ["PATH"]},
             )
 
     def run(
@@ -52,15 +55,26 @@ class Forks:
         ours, theirs = socket.socketpair()
         with ours, theirs, scratch(stdin) as given, scratch() as out, scratch() as err:
             files = [given.fileno(), out.fileno(), err.fileno(), theirs.fileno()]
-            socket.send_fds(self._control, [json.dumps(request).encode()], files)
+            with self._asking:
+                socket.send_fds(self._control, [json.dumps(request).encode()], files)
+                self._control.recv(1)  # taken: the next request does not run into this one
             theirs.close()
             ours.settimeout(timeout)
             code = int(ours.recv(16))
             return code, read(out), read(err)
 
 
-@cache
+_making = threading.Lock()
+
+
 def forks() -> Forks:
+    """One for all tests of a process, whichever of their threads comes first."""
+    with _making:
+        return _forks()
+
+
+@cache
+def _forks() -> Forks:
     return Forks()
 
 
@@ -85,6 +99,7 @@ def fork_forever(control: socket.socket) -> None:
         message, files, _, _ = socket.recv_fds(control, _LONGEST_REQUEST, 4)
         if not message:
             return
+        control.send(b".")
         if os.fork() == 0:
             control.close()
             report(json.loads(message), files)
@@ -110,7 +125,6 @@ def run(request: dict[str, Any], files: list[int]) -> NoReturn:
     for place, file in enumerate(files):
         os.dup2(file, place)
     os.chdir(request["folder"])
-    os.environ.clear()
     os.environ.update(request["environ"])
     sys.argv = ["rememberd", *request["arguments"]]
     main()
