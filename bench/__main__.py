@@ -8,9 +8,9 @@ import importlib
 import io
 import os
 import platform
-import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from rememberd.clock import SystemClock
@@ -41,12 +41,14 @@ def _measure(topic: str, options: argparse.Namespace) -> int:
         outcome: int = importlib.import_module(f"bench.{topic}").main(flags)
     print(f"## {topic}\n\n{said.getvalue()}")
     if options.write and outcome == 0:
-        command = " ".join(["python -m bench", topic, *flags])
-        _write(topic, f"{_circumstances(command)}\n\n{said.getvalue().strip()}\n")
+        section = f"{_circumstances(topic, flags)}\n\n{said.getvalue().strip()}"
+        page = replace(PAGE.read_text(encoding="utf-8"), topic, section)
+        PAGE.write_text(page, encoding="utf-8")
     return outcome
 
 
-def _circumstances(command: str) -> str:
+def _circumstances(topic: str, flags: Sequence[str]) -> str:
+    command = " ".join(["python -m bench", topic, *flags])
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"],
         cwd=ROOT,
@@ -61,11 +63,11 @@ def _circumstances(command: str) -> str:
     return f"`{command}` at {commit}, {day}, {machine}, {busy}, {python}."
 
 
-def _write(topic: str, text: str) -> None:
-    """Put the text in place of the topic's section, which ends where the next one begins."""
-    page = PAGE.read_text(encoding="utf-8")
-    section = re.compile(rf"(?<=^## {topic}\n\n).*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-    PAGE.write_text(section.sub(lambda _: f"{text}\n", page).rstrip() + "\n", encoding="utf-8")
+def replace(page: str, topic: str, text: str) -> str:
+    """The page with this text as the topic's section, which ends where the next one begins."""
+    before, heading, rest = page.partition(f"\n## {topic}\n")
+    _, mark, after = rest.partition("\n## ")
+    return f"{before}{heading}\n{text}\n{mark}{after}"
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ CLIENTS = (1, 16)
 FEW = 16  #: memories in each of many vaults
 KNOWN = 50  #: different questions, where a model has answered them before
 WITH_MODEL = "words, model"
-NOTES = """
+NOTES = """\
 - The first table has the ceilings: medians of what was measured before each row of the second.
 - *CPU ÷ bare*: the server's processor time for a call, over that of a bare server: Starlette on
   uvicorn, answering as many bytes without thinking.

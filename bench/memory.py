@@ -13,7 +13,7 @@ from bench.serving import Server, data_directory, serving
 from bench.sizes import Size
 from bench.tables import table
 
-NOTES = """
+NOTES = """\
 Resident memory of the server process, each state in a process of its own. Vectors are of 384, drawn
 by lot; `cache_bytes` bounds what searches keep of all vaults together.
 """
@@ -23,8 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     size = sizes.parse(arguments, "memory", __doc__)
     with data_directory() as folder:
         rows = list(_rows(folder, size))
-    print(table(rows))
-    print(NOTES)
+    print(table(rows), NOTES, sep="\n\n")
     return 0
 
 

@@ -16,7 +16,7 @@ from bench.serving import data_directory, serving
 from bench.tables import table
 
 _IMPORTS = "import mcp_types, starlette.applications, uvicorn, apsw"
-NOTES = f"""
+NOTES = f"""\
 Medians, taken in turns. The server is `rememberd serve` until `/health` answers; the imports are
 `python -c "{_IMPORTS}"`. CPU is the processor time of the started process.
 """
@@ -32,8 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     size = sizes.parse(arguments, "startup", __doc__)
     with data_directory() as folder:
         rows = _rows(folder, size.starts)
-    print(table(rows))
-    print(NOTES)
+    print(table(rows), NOTES, sep="\n\n")
     return 0
 
 

@@ -40,3 +40,11 @@ def test_every_topic_has_its_section_and_its_line() -> None:
     assert re.findall(r"^## (.+)$", page, re.MULTILINE) == list(bench.TOPICS)
     readme = (ROOT / "bench" / "README.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `(\w+)` \|", readme, re.MULTILINE) == list(bench.TOPICS)
+
+
+def test_a_section_is_written_again_and_the_others_are_left_alone() -> None:
+    page = "# B\n\n## one\n\n## two\n\n## three\n\nOld.\n"
+    written = bench.replace(bench.replace(page, "one", "New."), "two", "Also.")
+    assert written == "# B\n\n## one\n\nNew.\n\n## two\n\nAlso.\n\n## three\n\nOld.\n"
+    again = bench.replace(bench.replace(written, "one", "Newer."), "three", "Last.")
+    assert again == "# B\n\n## one\n\nNewer.\n\n## two\n\nAlso.\n\n## three\n\nLast.\n"
