@@ -144,11 +144,14 @@ def test_what_an_app_calls_itself_is_kept_with_what_it_stores(place: Place) -> N
     assert app.leave().code == 0
 
 
-def test_an_interrupt_ends_it_although_its_client_still_holds_the_line(place: Place) -> None:
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
+def test_a_signal_ends_it_although_its_client_still_holds_the_line(
+    place: Place, number: signal.Signals, code: int
+) -> None:
     app = App(place)
     app.store("We deploy on Tuesdays.")
-    app.process.send_signal(signal.SIGINT)
-    assert app.process.wait(30) == 130
+    app.process.send_signal(number)
+    assert app.process.wait(30) == code
     assert app.leave().err == ""
     assert place.json("status")["totalMemories"] == 1
 
