@@ -15,7 +15,7 @@ from tests.clients.node import Node, node
 from tests.oauth.dialogue import Question, converse
 from tests.oauth.person import Person
 from tests.oauth.program import ALL, DELETE, READ, WRITE, query_of
-from tests.oauth.world import World, running
+from tests.oauth.world import World, expire_access_tokens, running
 
 pytestmark = pytest.mark.slow
 
@@ -39,13 +39,6 @@ def alice(world: World) -> Person:
     return Person(world, "alice@example.com").set_up()
 
 
-async def expire_access_tokens(world: World) -> None:
-    """The programs' clocks cannot be moved, so ours is left alone too."""
-    sql = "UPDATE access_token SET expires_at = 0"
-    control = world.app.engine.store.control
-    await control.write(lambda tx: tx.connection.execute(sql))
-
-
 def answering(alice: Person) -> Any:
     """Alice ticks what is asked for, and read and write. Buttons are pressed on the newest app."""
 
@@ -55,7 +48,7 @@ def answering(alice: Person) -> Any:
                 asked = set(query_of(url)["scope"][0].split()) & set(ALL)
                 return alice.consent(url, scopes=asked | {READ, WRITE})
             case {"expire": True}:
-                alice.world.do(expire_access_tokens(alice.world))
+                expire_access_tokens(alice.world)
             case {"press": action}:
                 alice.change(alice.connections()[0], action)
             case _:

@@ -13,6 +13,7 @@ from tests.oauth.person import Person
 from tests.oauth.program import (
     ALL,
     READ,
+    REFLECT,
     WRITE,
     Program,
     Tokens,
@@ -187,6 +188,29 @@ def test_a_refresh_can_narrow_and_never_widen(world: World, alice: Person, app: 
     assert (wider.status, wider.json["error"]) == (400, "invalid_scope")
     whole = Tokens.of(app.refresh(narrow.refresh))  # it was not used up
     assert scopes_of(world, whole.access) == {READ, WRITE}
+
+
+def test_whoever_repeats_what_they_were_told_asks_for_nothing_less(
+    world: World, alice: Person, app: Program, tokens: Tokens
+) -> None:
+    """mcp-remote sends the scopes of its last answer along, whatever its owner allowed since."""
+    newer = Tokens.of(app.refresh(tokens.refresh, scope=tokens.scope))
+    alice.change(alice.connections()[0], f"allow {REFLECT}")
+    assert scopes_of(world, newer.access) == {READ, WRITE, REFLECT}
+    newer = Tokens.of(app.refresh(newer.refresh, scope=newer.scope))
+    assert newer.scope.split() == [READ, WRITE, REFLECT]
+    alice.change(alice.connections()[0], f"stop {WRITE}")
+    newer = Tokens.of(app.refresh(newer.refresh, scope=newer.scope))
+    assert newer.scope.split() == [READ, REFLECT]
+
+
+def test_whoever_repeats_something_less_stays_with_it(
+    world: World, app: Program, tokens: Tokens
+) -> None:
+    for _ in range(3):
+        tokens = Tokens.of(app.refresh(tokens.refresh, scope=READ))
+        assert tokens.scope == READ
+        assert scopes_of(world, tokens.access) == {READ}
 
 
 @pytest.mark.parametrize("scope", ["offline_access", f"{READ} {WRITE} offline_access openid"])

@@ -156,10 +156,17 @@ class Grants:
             return OAuthError("invalid_target", "resource differs from the one in the request")
         tx.run("use_code", digest=found.digest, at=to_micros(now))
         first = tokens.mint("mrt_")
+        granted = grant.scopes & roles.scopes_of(role)
         oauth.add_refresh_token(
-            tx, tokens.digest(first), grant.id, 1, self._refresh_end(now, grant.expires_at)
+            tx,
+            tokens.digest(first),
+            grant.id,
+            1,
+            self._refresh_end(now, grant.expires_at),
+            told=granted,
+            narrowed=False,
         )
-        return self._issue(tx, grant.id, grant.scopes & roles.scopes_of(role), None, first, now)
+        return self._issue(tx, grant.id, granted, None, first, now)
 
     # -- refreshing --------------------------------------------------------------------------------
 
@@ -197,7 +204,7 @@ class Grants:
             return _INVALID_REFRESH
         if resource not in (None, found.resource):
             return OAuthError("invalid_target", "resource differs from that of the grant")
-        if scopes is not None and not scopes <= found.scopes:
+        if scopes is not None and not scopes <= found.scopes | found.told:
             return OAuthError("invalid_scope", "a refresh cannot add scopes; authorize again")
         role, place = _role(tx, found.grant_id), self._place(found, now)
         if place == "stolen":
@@ -205,6 +212,7 @@ class Grants:
         if place in ("stolen", "ended") or role is None:
             return _INVALID_REFRESH
         successor = tokens.successor(self._key, refresh_token, found.grant_id)
+        granted, narrowed = found.scopes & roles.scopes_of(role), _narrowed(found, scopes)
         if place == "current":
             tx.run("rotate_refresh_token", digest=digest, at=to_micros(now))
             oauth.add_refresh_token(
@@ -213,9 +221,10 @@ class Grants:
                 found.grant_id,
                 found.place + 1,
                 self._refresh_end(now, found.grant_expires_at),
+                told=granted if narrowed is None else granted & narrowed,
+                narrowed=narrowed is not None,
             )
-        granted = found.scopes & roles.scopes_of(role)
-        return self._issue(tx, found.grant_id, granted, scopes, successor, now)
+        return self._issue(tx, found.grant_id, granted, narrowed, successor, now)
 
     def _place(
         self, found: RefreshMatch, now: datetime
@@ -328,6 +337,16 @@ def _raise_if_error(outcome: Issued | OAuthError) -> Issued:
     if isinstance(outcome, OAuthError):
         raise OAuthError(outcome.error, outcome.description)
     return outcome
+
+
+def _narrowed(found: RefreshMatch, asked: frozenset[str] | None) -> frozenset[str] | None:
+    """What a refresh asks for if that is less than it can have; None for all.
+
+    Some clients repeat the scopes of their last answer each time (mcp-remote). That is no wish for
+    less: else what their owner allowed since would be lost again.
+    """
+    repeats = asked == found.told and not found.is_narrowed
+    return None if asked is None or asked == found.scopes or repeats else asked
 
 
 def _role(tx: Transaction, grant_id: str) -> Role | None:

@@ -300,7 +300,9 @@ class RefreshMatch:
     grant_id: str
     client_id: str
     resource: str
-    scopes: frozenset[str]
+    scopes: frozenset[str]  #: of the grant, today
+    told: frozenset[str]  #: that came with this token
+    is_narrowed: bool  #: its client had asked for less
     place: int
     newest_place: int
     rotated_at: datetime | None
@@ -318,6 +320,8 @@ def match_refresh_token(tx: Transaction, digest: bytes) -> RefreshMatch | None:
         client_id=row["client_id"],
         resource=row["resource"],
         scopes=frozenset(row["scopes"].split()),
+        told=frozenset(row["told"].split()),
+        is_narrowed=bool(row["narrowed"]),
         place=row["place"],
         newest_place=row["newest_place"],
         rotated_at=_when(row["rotated_at"]),
@@ -328,13 +332,22 @@ def match_refresh_token(tx: Transaction, digest: bytes) -> RefreshMatch | None:
 
 
 def add_refresh_token(
-    tx: Transaction, digest: bytes, grant_id: str, place: int, until: datetime
+    tx: Transaction,
+    digest: bytes,
+    grant_id: str,
+    place: int,
+    until: datetime,
+    *,
+    told: frozenset[str],
+    narrowed: bool,
 ) -> None:
     tx.run(
         "add_refresh_token",
         digest=digest,
         grant_id=grant_id,
         place=place,
+        told=" ".join(sorted(told)),
+        narrowed=int(narrowed),
         expires_at=to_micros(until),
     )
 

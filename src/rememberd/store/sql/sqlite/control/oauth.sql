@@ -149,8 +149,8 @@ DELETE FROM access_token WHERE grant_id = :grant_id;
 DELETE FROM access_token WHERE expires_at <= :before;
 
 -- add_refresh_token --
-INSERT INTO refresh_token (digest, grant_id, place, expires_at)
-VALUES (:digest, :grant_id, :place, :expires_at);
+INSERT INTO refresh_token (digest, grant_id, place, told, narrowed, expires_at)
+VALUES (:digest, :grant_id, :place, :told, :narrowed, :expires_at);
 
 -- refresh_token --
 SELECT refresh_token.*, oauth_grant.client_id, oauth_grant.revoked_at,

@@ -140,11 +140,14 @@ CREATE INDEX access_token_by_grant ON access_token (grant_id);
 CREATE INDEX access_token_by_end ON access_token (expires_at);
 
 -- The chain of refresh tokens of a grant. One is current; the one before it may be repeated for a
--- short while, anything older is theft (RFC 9700 §4.14.2).
+-- short while, anything older is theft (RFC 9700 §4.14.2). `told` are the scopes that came with it,
+-- `narrowed` whether its client had asked for less than it could have.
 CREATE TABLE refresh_token (
     digest     BLOB PRIMARY KEY,
     grant_id   TEXT NOT NULL REFERENCES oauth_grant (id),
     place      INTEGER NOT NULL,
+    told       TEXT NOT NULL,
+    narrowed   INTEGER NOT NULL,
     rotated_at INTEGER,
     expires_at INTEGER NOT NULL,
     UNIQUE (grant_id, place)
