@@ -18,7 +18,7 @@ from rememberd.clock import SystemClock
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "benchmarks.md"
 #: Each is a module of this package, with a `main` that takes arguments and prints Markdown.
-TOPICS = ("retrieval", "latency", "startup", "memory")
+TOPICS = ("retrieval", "latency", "auth", "startup", "memory")
 
 
 def main() -> int:

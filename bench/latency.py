@@ -110,9 +110,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def measured(server: Process, calls: Sequence[bytes], clients: int) -> Measured:
+def measured(server: Process, calls: Sequence[bytes], clients: int, status: int = 200) -> Measured:
     before = server.cpu_seconds()
-    found = load.measure(server.port, calls, clients)
+    found = load.measure(server.port, calls, clients, status)
     return Measured(found, 1000 * (server.cpu_seconds() - before) / len(calls))
 
 

@@ -37,9 +37,10 @@ class Load:
         return len(self.latencies) / self.seconds
 
 
-def measure(port: int, requests: Sequence[bytes], clients: int) -> Load:
+def measure(port: int, requests: Sequence[bytes], clients: int, status: int = 200) -> Load:
     """Send all `requests` over `clients` connections. Raises RuntimeError when one is refused."""
-    head = json.dumps({"port": port, "clients": clients, "sizes": [len(r) for r in requests]})
+    sizes = [len(request) for request in requests]
+    head = json.dumps({"port": port, "clients": clients, "status": status, "sizes": sizes})
     run = subprocess.run(
         [sys.executable, "-m", "bench.load"],
         input=head.encode() + b"\n" + b"".join(requests),
@@ -56,10 +57,11 @@ def measure(port: int, requests: Sequence[bytes], clients: int) -> Load:
 class _Client(asyncio.Protocol):
     """One connection: takes the next request as soon as its answer is complete."""
 
-    def __init__(self, requests: Iterator[bytes], latencies: list[float]) -> None:
+    def __init__(self, requests: Iterator[bytes], status: int, latencies: list[float]) -> None:
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.answer = b""
         self._requests = requests
+        self._status = status
         self._latencies = latencies
         self._received = b""
         self._size = -1  # of the answer with its headers; -1 until they are here
@@ -83,7 +85,7 @@ class _Client(asyncio.Protocol):
             self._size = _size(self._received)
         if len(self._received) == self._size:
             self._latencies.append(time.perf_counter() - self._sent)
-            self.answer = _checked(self._received)
+            self.answer = _checked(self._received, self._status)
             self.send()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -99,19 +101,19 @@ def _size(received: bytes) -> int:
     return head + 4 + int(received[at : received.index(b"\r", at)])
 
 
-def _checked(received: bytes) -> bytes:
+def _checked(received: bytes, status: int) -> bytes:
     """The body. Raises RuntimeError when the server did not do what it was asked."""
     head, _, body = received.partition(b"\r\n\r\n")
-    if not head.startswith(b"HTTP/1.1 200") or any(mark in body for mark in _BAD):
+    if not head.startswith(b"HTTP/1.1 %d " % status) or any(mark in body for mark in _BAD):
         raise RuntimeError(f"refused: {received.decode()}")
     return body
 
 
-async def _run(port: int, requests: Sequence[bytes], clients: int) -> Load:
+async def _run(port: int, requests: Sequence[bytes], clients: int, status: int) -> Load:
     loop = asyncio.get_running_loop()
     waiting, latencies = iter(requests), list[float]()
     connected = [
-        (await loop.create_connection(lambda: _Client(waiting, latencies), _HOST, port))[1]
+        (await loop.create_connection(lambda: _Client(waiting, status, latencies), _HOST, port))[1]
         for _ in range(clients)
     ]
     began = time.perf_counter()
@@ -126,7 +128,7 @@ def _main() -> None:
     head = json.loads(sys.stdin.buffer.readline())
     requests = [sys.stdin.buffer.read(size) for size in head["sizes"]]
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        load = runner.run(_run(head["port"], requests, head["clients"]))
+        load = runner.run(_run(head["port"], requests, head["clients"], head["status"]))
     times = json.dumps({"latencies": load.latencies, "seconds": load.seconds})
     sys.stdout.buffer.write(load.answer + b"\n" + times.encode())
 

@@ -36,14 +36,24 @@ def call(key: str, tool: str, arguments: dict[str, Any]) -> bytes:
 
 def post(path: str, body: Any, headers: dict[str, str] | None = None) -> bytes:
     encoded = json.dumps(body, ensure_ascii=False).encode()
+    return _request(path, "application/json", encoded, headers or {})
+
+
+def form(path: str, body: bytes, headers: dict[str, str] | None = None) -> bytes:
+    """What a browser sends from a page of ours, or a client to the token endpoint."""
+    more = {"Sec-Fetch-Site": "same-origin", **(headers or {})}
+    return _request(path, "application/x-www-form-urlencoded", body, more)
+
+
+def _request(path: str, kind: str, body: bytes, headers: dict[str, str]) -> bytes:
     lines = [
         f"POST {path} HTTP/1.1",
         "Host: localhost",
-        "Content-Type: application/json",
-        f"Content-Length: {len(encoded)}",
-        *(f"{name}: {value}" for name, value in (headers or {}).items()),
+        f"Content-Type: {kind}",
+        f"Content-Length: {len(body)}",
+        *(f"{name}: {value}" for name, value in headers.items()),
     ]
-    return "\r\n".join([*lines, "", ""]).encode() + encoded
+    return "\r\n".join([*lines, "", ""]).encode() + body
 
 
 def store(keys: Sequence[str], memories: Iterable[tuple[str, str]]) -> list[bytes]:

@@ -54,6 +54,10 @@ class Server(Process):
         self._ask("/vaults", {"name": name})
         return self._ask("/keys", {"vault": name})["key"]
 
+    def new_account(self, email: str, password: str) -> None:
+        """The first one, which owns every vault made so far."""
+        self._ask("/accounts", {"email": email, "password": password})
+
     def pending(self, vault: str) -> int:
         """Memories that wait for their vector."""
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": _STATUS}

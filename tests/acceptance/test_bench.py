@@ -23,6 +23,10 @@ ROOT = Path(__file__).parents[2]
             "latency",
             ["| search | 1 × 48 | words, vectors | 16 |", "| store | 4 × 16 | words | 1 |"],
         ),
+        (
+            "auth",
+            ["| code exchange |", "| refresh |", "| sign-in by password |", "| in tools/call "],
+        ),
         ("startup", ["| bare imports | 1.00 |", "| server |"]),
         ("memory", ["| idle |", "| bundled model loaded |"]),
     ],
