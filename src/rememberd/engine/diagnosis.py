@@ -5,9 +5,11 @@ The round trip is a real one, in a vault made for it and erased after it.
 
 from __future__ import annotations
 
+import re
 import stat
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -22,6 +24,9 @@ from rememberd.store.sqlite import engine_version
 
 Outcome = Literal["ok", "warning", "failed"]
 _PHRASE = "The doctor's phrase is QUINCE-2718."
+_THROW_AWAY = "doctor"
+_LEFT_BEHIND = re.compile(rf"{_THROW_AWAY}_[0-9a-f]{{32}}")
+_LONGEST_RUN = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,18 +119,28 @@ async def _vaults(engine: Engine) -> Check:
 
 async def _round_trip(engine: Engine) -> Check:
     """Store, find, delete, in a vault of its own."""
-    name = engine.clock.new_id("doctor")
+    await _erase_left_behind(engine)
+    name = engine.clock.new_id(_THROW_AWAY)
     vault = await lifecycle.create(engine.store, name, kind=VaultKind.PERSONAL)
-    principal = Principal(vault_id=vault.id, scopes=frozenset(SCOPES), client="doctor")
+    principal = Principal(vault_id=vault.id, scopes=frozenset(SCOPES), client=_THROW_AWAY)
     try:
         kept = await store.store_memory(engine, principal, Draft(text=_PHRASE))
         found = await search_memories(engine, principal, "QUINCE-2718", Filters(), 5)
         gone = await forget.delete_memories(engine, principal, [kept.id])
     finally:
-        await lifecycle.erase(engine.store, vault.id, "doctor")
+        await lifecycle.erase(engine.store, vault.id, _THROW_AWAY)
     if [hit.memory.id for hit in found.hits] != [kept.id] or gone.deleted != (kept.id,):
         return Check("round trip", "failed", "A stored memory was not found or not deleted.")
     return Check("round trip", "ok", "Stored, found and deleted a memory.")
+
+
+async def _erase_left_behind(engine: Engine) -> None:
+    """Vaults of a diagnosis that was killed, and of none that may still run."""
+    before = engine.clock.now() - _LONGEST_RUN
+    for vault in await engine.store.control.read(control.vaults):
+        is_old = vault.status is VaultStatus.READY and vault.created_at < before
+        if is_old and _LEFT_BEHIND.fullmatch(vault.name):
+            await lifecycle.erase(engine.store, vault.id, _THROW_AWAY)
 
 
 async def _meaning(engine: Engine) -> Check:

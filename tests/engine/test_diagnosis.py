@@ -1,0 +1,35 @@
+"""A diagnosis leaves nothing behind, and takes away what one that was killed left."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from rememberd.engine.diagnosis import diagnose
+from rememberd.model import Principal, VaultStatus
+from rememberd.store import control
+from tests.engine.world import World
+
+
+async def names(world: World) -> set[str]:
+    """Of the vaults that are there."""
+    found = await world.store.control.read(control.vaults)
+    return {vault.name for vault in found if vault.status is VaultStatus.READY}
+
+
+async def test_a_diagnosis_erases_its_own_vault(world: World, alice: Principal) -> None:
+    before = await names(world)
+    checks = {check.name: check.outcome for check in await diagnose(world.engine)}
+    assert checks["round trip"] == "ok"
+    assert await names(world) == before
+
+
+async def test_a_vault_of_a_diagnosis_that_was_killed_goes_with_a_later_one(world: World) -> None:
+    usual = await names(world)
+    left = world.clock.new_id("doctor")
+    for name in (left, "doctor_who", f"x{left}"):
+        await world.vault(name)
+    await diagnose(world.engine)
+    assert left in await names(world)  # another diagnosis may be at work in it
+    world.clock.at += timedelta(hours=2)
+    await diagnose(world.engine)
+    assert await names(world) == {*usual, "doctor_who", f"x{left}"}
