@@ -134,6 +134,7 @@ async def test_its_keys_may_stand_in_the_document(world: World) -> None:
     assert world.looks == 0
 
 
+@pytest.mark.quirk(number=11)
 async def test_a_client_that_offers_both_may_sign_or_not(world: World) -> None:
     """ChatGPT's document offers both, and it has been seen to use either (engram #1633)."""
     world.publish(rsa(), token_endpoint_auth_methods_supported=["none", "private_key_jwt"])
@@ -151,6 +152,7 @@ async def test_a_client_that_has_to_sign_cannot_leave_it_out(steady: World) -> N
 # --- forgeries ---------------------------------------------------------------------------------
 
 
+@pytest.mark.threat(number=25)
 async def test_without_a_signature_it_is_refused(steady: World) -> None:
     for algorithm in ("none", "None", "NONE", "", None, 5, ["RS256"]):
         header = {"alg": algorithm, "kid": rsa().kid}
@@ -161,11 +163,13 @@ async def test_without_a_signature_it_is_refused(steady: World) -> None:
     assert "not signed" in (await steady.refused(unsigned)).description
 
 
+@pytest.mark.threat(number=25)
 async def test_a_public_key_is_no_shared_secret(steady: World) -> None:
     error = await steady.refused(forged_with_public_key(rsa(), steady.claims()))
     assert "alg" in error.description
 
 
+@pytest.mark.threat(number=25)
 async def test_the_key_of_another_client_is_refused(steady: World) -> None:
     other = rsa("mallory")
     assert (
@@ -225,6 +229,7 @@ async def test_an_algorithm_that_was_registered_is_the_only_one(world: World) ->
 NOW = StillClock().now().timestamp()
 
 
+@pytest.mark.threat(number=25)
 @pytest.mark.parametrize(
     "changes, says",
     [
@@ -277,6 +282,7 @@ async def test_clocks_may_differ_by_a_minute(steady: World) -> None:
         await steady.authenticate(signed(rsa(), steady.claims(**changes)))
 
 
+@pytest.mark.threat(number=25)
 async def test_an_assertion_counts_once(steady: World) -> None:
     assertion = signed(rsa(), steady.claims())
     await steady.authenticate(assertion)
@@ -369,6 +375,7 @@ async def test_a_new_key_is_found_at_once(world: World) -> None:
     assert (await world.refused(signed(rsa(), world.claims()))).error == "invalid_client"
 
 
+@pytest.mark.threat(number=25)
 async def test_nonsense_does_not_make_us_ask_for_keys_all_the_time(world: World) -> None:
     await world.authenticate(signed(rsa(), world.claims()))
     errors = [

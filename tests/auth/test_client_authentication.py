@@ -57,6 +57,7 @@ async def test_a_public_client_names_itself(clients: Clients, method: str | None
     assert client.id == made["client_id"]
 
 
+@pytest.mark.quirk(number=23)
 async def test_a_public_client_may_name_itself_in_the_header_alone(clients: Clients) -> None:
     client_id = (await registered(clients, "none"))["client_id"]
     assert (await clients.authenticate({}, basic(client_id, ""))).id == client_id
@@ -64,6 +65,7 @@ async def test_a_public_client_may_name_itself_in_the_header_alone(clients: Clie
     assert (await clients.authenticate(post(client_id, ""), {})).id == client_id
 
 
+@pytest.mark.quirk(number=23)
 async def test_a_secret_is_accepted_the_way_it_was_registered(clients: Clients) -> None:
     made = await registered(clients, "client_secret_post")
     client_id, secret = made["client_id"], made["client_secret"]
@@ -95,6 +97,7 @@ async def test_who_registered_without_a_secret_cannot_bring_one(clients: Clients
     assert (await refused(clients, {}, basic(client_id, "x"))).error == "invalid_client"
 
 
+@pytest.mark.quirk(number=23)
 async def test_who_registered_no_method_is_held_to_none(clients: Clients) -> None:
     client_id = (await registered(clients, None))["client_id"]
     assert (await clients.authenticate(post(client_id, "stray"), {})).id == client_id

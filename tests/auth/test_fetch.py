@@ -61,6 +61,7 @@ async def test_the_request_names_the_host_and_nothing_about_us(
 # --- where it goes -----------------------------------------------------------------------------
 
 
+@pytest.mark.threat(number=14)
 @pytest.mark.parametrize(
     "url",
     [
@@ -107,6 +108,7 @@ async def test_an_address_of_another_shape_is_never_asked(
     assert asked == site.requests == []
 
 
+@pytest.mark.threat(number=14)
 @pytest.mark.parametrize(
     "addresses",
     [
@@ -146,6 +148,7 @@ async def test_a_name_that_does_not_exist_answers_like_one_that_is_private(
     assert await reason(fetcher, site.url("/ok")) == "the host has no public address"
 
 
+@pytest.mark.threat(number=14)
 async def test_a_name_that_changes_its_address_is_looked_up_once_and_pinned(
     clock: StillClock, site: Origin
 ) -> None:
@@ -195,6 +198,7 @@ async def test_a_certificate_of_an_unknown_authority_is_not_accepted(
     assert site.requests == []
 
 
+@pytest.mark.threat(number=14)
 @pytest.mark.parametrize("status", ["301 Moved", "302 Found", "303 See Other", "307 T", "308 P"])
 async def test_a_redirect_is_not_followed(fetcher: Fetcher, site: Origin, status: str) -> None:
     site.answers["/moved"] = answer({}, f"Location: {site.url('/ok')}", status=status)
@@ -212,6 +216,7 @@ async def test_a_document_as_long_as_allowed_is_taken(fetcher: Fetcher, site: Or
     assert isinstance(await get(fetcher, site.url("/long")), Fetched)
 
 
+@pytest.mark.threat(number=14)
 @pytest.mark.parametrize("more", [1, 1024, 1_000_000])
 async def test_a_longer_one_is_not(fetcher: Fetcher, site: Origin, more: int) -> None:
     site.answers["/long"] = answer({"pad": "x" * (PAD + more)})
@@ -253,6 +258,7 @@ async def test_an_endless_head_is_cut_off(fetcher: Fetcher, site: Origin, start:
     assert (await reason(fetcher, site.url("/endless"))).startswith("the answer is ")
 
 
+@pytest.mark.threat(number=14)
 async def test_a_bomb_is_not_unpacked(fetcher: Fetcher, site: Origin) -> None:
     site.answers["/bomb"] = answer({}, "Content-Encoding: gzip")
     assert "compressed" in await reason(fetcher, site.url("/bomb"))
@@ -353,6 +359,7 @@ async def test_only_a_plain_200_counts(
 # --- how long, how often -----------------------------------------------------------------------
 
 
+@pytest.mark.threat(number=14)
 async def test_a_host_that_dawdles_is_given_up(clock: StillClock, site: Origin) -> None:
     async def dawdle(writer: asyncio.StreamWriter) -> None:
         for byte in answer(DOCUMENT):
@@ -450,6 +457,7 @@ async def asked_until_refused(fetcher: Fetcher, urls: list[tuple[str, str]]) -> 
     raise AssertionError("never refused")
 
 
+@pytest.mark.threat(number=15)
 async def test_one_requester_cannot_have_many_hosts_asked(
     fetcher: Fetcher, site: Origin, clock: StillClock
 ) -> None:
@@ -459,6 +467,7 @@ async def test_one_requester_cannot_have_many_hosts_asked(
     assert isinstance(await get(fetcher, site.url("/ok"), "mallory"), Fetched)
 
 
+@pytest.mark.threat(number=15)
 async def test_many_requesters_cannot_have_one_host_flooded(
     fetcher: Fetcher, site: Origin, clock: StillClock
 ) -> None:
@@ -469,6 +478,7 @@ async def test_many_requesters_cannot_have_one_host_flooded(
     assert isinstance(await get(fetcher, site.url("/ok")), Fetched)
 
 
+@pytest.mark.threat(number=15)
 async def test_many_names_cannot_have_one_address_flooded(fetcher: Fetcher, site: Origin) -> None:
     urls = [(site.url("/ok", host=f"h{n}.example"), f"mallory {n}") for n in range(100)]
     assert await asked_until_refused(fetcher, urls) <= 20

@@ -171,6 +171,7 @@ async def test_a_document_that_breaks_a_rule_is_no_client(
     assert says in await refusal(clients, publish(site, **members))
 
 
+@pytest.mark.threat(number=14)
 @pytest.mark.parametrize(
     "other", ["/oauth/client.json/", "/OAuth/client.json", "/oauth/client.json?"]
 )

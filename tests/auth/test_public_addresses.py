@@ -32,6 +32,7 @@ def test_a_public_address_passes(address: str) -> None:
     assert is_public(address)
 
 
+@pytest.mark.threat(number=14)
 @pytest.mark.parametrize(
     "address",
     [pytest.param(one, id=f"{kind}: {one}") for kind in NOT_PUBLIC for one in NOT_PUBLIC[kind]],

@@ -91,6 +91,9 @@ REFUSED = [
 ]
 
 
+@pytest.mark.quirk(number=9)
+@pytest.mark.quirk(number=10)
+@pytest.mark.quirk(number=25)
 @pytest.mark.parametrize("uri", ACCEPTED)
 def test_what_apps_use_is_accepted(uri: str) -> None:
     read = read_redirect(uri)
@@ -99,6 +102,7 @@ def test_what_apps_use_is_accepted(uri: str) -> None:
     check_like_a_browser(read)
 
 
+@pytest.mark.threat(number=2)
 @pytest.mark.parametrize("uri", REFUSED)
 def test_what_confuses_is_refused(uri: str) -> None:
     assert isinstance(read_redirect(uri), Refused)
@@ -160,6 +164,7 @@ CHARACTERS = st.text(st.characters(max_codepoint=0x10FF, exclude_categories=["Cs
 WORDS = st.sampled_from(HOSTS) | st.sampled_from(JOINTS) | st.sampled_from(ODDS) | CHARACTERS
 
 
+@pytest.mark.threat(number=2)
 @given(
     scheme=st.sampled_from(SCHEMES),
     slashes=st.sampled_from(SLASHES),
@@ -180,6 +185,7 @@ PORTS = st.just("") | st.integers(0, 99999).map(lambda port: f":{port}") | st.ju
 PATHS = st.text("abc/.%2eE?=&;@:!$'()+,~_-", max_size=12).map(lambda path: f"/{path}")
 
 
+@pytest.mark.threat(number=2)
 @given(scheme=st.sampled_from(["https", "http"]), host=LABELS, port=PORTS, path=PATHS)
 @example(scheme="https", host="a.0", port="", path="/")
 @example(scheme="https", host="xn--a", port="", path="/")

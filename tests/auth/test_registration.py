@@ -107,6 +107,8 @@ async def stored(clients: Clients, made: dict[str, Any]) -> Client:
     return await clients.resolve(made["client_id"], "alice")
 
 
+@pytest.mark.quirk(number=7)
+@pytest.mark.quirk(number=9)
 @pytest.mark.parametrize(
     "metadata",
     [CURSOR, CLAUDE, CHATGPT, VS_CODE, GROK, MCP_REMOTE],
@@ -123,6 +125,7 @@ async def test_what_each_app_sends_is_registered_and_said_back(
     assert (await stored(clients, made)).redirect_uris == tuple(metadata["redirect_uris"])
 
 
+@pytest.mark.quirk(number=18)
 async def test_the_answer_has_the_defaults_and_nothing_that_is_null(
     clients: Clients, clock: StillClock
 ) -> None:
@@ -156,6 +159,7 @@ async def test_public_clients_get_no_secret_and_no_expiry(clients: Clients) -> N
         assert {"client_secret", "client_secret_expires_at"} & made.keys() == set()
 
 
+@pytest.mark.quirk(number=18)
 async def test_numbers_are_integers(clients: Clients) -> None:
     made = await register(clients, token_endpoint_auth_method="client_secret_post")
     numbers = [value for value in made.values() if isinstance(value, int | float)]
@@ -238,6 +242,7 @@ async def test_who_has_no_name_is_called_so(clients: Clients, said: str | None) 
     assert (await stored(clients, made)).name == "Unnamed app"
 
 
+@pytest.mark.threat(number=17)
 @pytest.mark.parametrize(
     "link", ["javascript:alert(1)", "http://app.example", "data:,x", "https://u@x.example", 5]
 )

@@ -37,6 +37,8 @@ async def is_known(clients: Clients, made: dict[str, Any]) -> bool:
     return True
 
 
+@pytest.mark.threat(number=16)
+@pytest.mark.quirk(number=28)
 async def test_what_nobody_used_within_a_day_is_forgotten_and_what_somebody_did_is_not(
     clients: Clients, store: Store, clock: StillClock
 ) -> None:
@@ -53,6 +55,8 @@ async def test_what_nobody_used_within_a_day_is_forgotten_and_what_somebody_did_
     assert await is_known(clients, used)
 
 
+@pytest.mark.threat(number=16)
+@pytest.mark.quirk(number=28)
 async def test_a_flood_pushes_out_the_oldest_that_nobody_used(
     clients: Clients, store: Store, clock: StillClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,6 +47,7 @@ def test_it_shows_nothing_of_anybody_else(world: World, alice: Person, charlie: 
     assert alice.email not in text(page.reply)
 
 
+@pytest.mark.threat(number=20)
 def test_a_new_password_ends_every_other_session_and_changes_this_one(
     world: World, dora: Person
 ) -> None:
@@ -56,6 +57,8 @@ def test_a_new_password_ends_every_other_session_and_changes_this_one(
     page = act(dora, "password", current=dora.password, password=NEW)
     assert "The password was changed" in page.text
     assert dora.cookies != before
+    assert get(world, elsewhere, "/account").status == 303
+    elsewhere.cookies = before
     assert get(world, elsewhere, "/account").status == 303
     assert Person(world, dora.email, NEW).sign_in().status == 200
 

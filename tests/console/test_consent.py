@@ -19,7 +19,18 @@ from tests.console.people import (
     vaults_of,
 )
 from tests.oauth.person import Page, Person
-from tests.oauth.program import ALL, CALLBACK, DELETE, READ, REFLECT, WRITE, Program, query_of
+from tests.oauth.program import (
+    ALL,
+    CALLBACK,
+    DELETE,
+    READ,
+    REFLECT,
+    WRITE,
+    Program,
+    found,
+    query_of,
+    store,
+)
 from tests.oauth.world import World
 
 WEB = "https://app.example/callback"
@@ -39,6 +50,7 @@ def path_of(page: Page) -> str:
 # --- what it shows -------------------------------------------------------------------------------
 
 
+@pytest.mark.threat(number=8)
 def test_it_says_who_asks_that_nobody_checked_it_and_where_the_answer_goes(
     world: World, alice: Person
 ) -> None:
@@ -49,6 +61,7 @@ def test_it_says_who_asks_that_nobody_checked_it_and_where_the_answer_goes(
     assert "Was it you, just now?" not in page.text
 
 
+@pytest.mark.threat(number=8)
 @pytest.mark.parametrize(
     ("uri", "said"),
     [
@@ -66,6 +79,7 @@ def test_it_warns_where_any_program_on_the_computer_could_have_asked(
     assert "Was it you, just now?" in page.text
 
 
+@pytest.mark.threat(number=8)
 @pytest.mark.parametrize(
     ("asking", "ticked"),
     [
@@ -100,6 +114,7 @@ def test_a_vault_is_picked_beforehand_only_if_there_is_no_choice(
     assert asked(lone).form(having="decision").ticked("vault") == set()
 
 
+@pytest.mark.threat(number=17)
 @pytest.mark.parametrize(
     "name",
     [
@@ -124,6 +139,7 @@ def test_a_name_is_shown_as_text_bounded_and_without_tricks(
     assert "x" * 61 not in html
 
 
+@pytest.mark.threat(number=17)
 def test_links_and_logos_of_an_app_are_never_shown(world: World, alice: Person) -> None:
     page = asked(
         alice,
@@ -147,6 +163,7 @@ def test_yes_sends_the_browser_to_the_app_with_a_code(world: World, alice: Perso
     assert "form-action" not in page.reply.headers.get("content-security-policy", "")
 
 
+@pytest.mark.threat(number=8)
 def test_it_is_shown_again_however_often_an_app_was_let_in(world: World, alice: Person) -> None:
     app = Program.registered(world)
     alice.consent(app.link(READ).url)
@@ -155,6 +172,7 @@ def test_it_is_shown_again_however_often_an_app_was_let_in(world: World, alice: 
     assert page.form(having="decision")
 
 
+@pytest.mark.quirk(number=13)
 def test_a_second_click_gets_the_same_answer(world: World, alice: Person) -> None:
     page = asked(alice)
     first, second = alice.decide(page), alice.decide(page)
@@ -171,6 +189,7 @@ def test_a_no_after_a_yes_changes_nothing(world: World, alice: Person) -> None:
     assert alice.decide(page, decision="deny").location == first.location
 
 
+@pytest.mark.quirk(number=13)
 def test_clicks_at_once_make_one_grant_and_one_vault(world: World, alice: Person) -> None:
     page = asked(alice)
     form = page.form(having="decision")
@@ -256,6 +275,7 @@ def test_a_reader_lets_an_app_read_and_no_more(world: World, alice: Person) -> N
     assert dora.submit(refused, form, ("decision", "approve"), follow=False).status == 303
 
 
+@pytest.mark.threat(number=9)
 def test_a_vault_of_somebody_else_is_not_found(
     world: World, alice: Person, charlie: Person
 ) -> None:
@@ -271,9 +291,26 @@ def test_a_vault_of_somebody_else_is_not_found(
     assert charlie.connections() == []
 
 
+@pytest.mark.threat(number=9)
+def test_another_vault_is_another_connection(world: World, alice: Person) -> None:
+    """No second consent moves what was agreed to in the first: a grant keeps its vault."""
+    app = Program.registered(world)
+    one = app.connect(alice, [READ, WRITE], new_vault="kept apart")
+    store(world, one.access, "The boat is called Petrel.")
+    (first, *_), before = alice.connections(), len(alice.connections())
+    other = app.connect(alice, [READ, WRITE], new_vault="somewhere else")
+    assert len(alice.connections()) == before + 1
+    assert found(world, other.access, "boat") == []
+    assert found(world, one.access, "boat") == ["The boat is called Petrel."]
+    page = alice.open(f"/connections/{first}")
+    assert "kept apart" in page.text
+    assert "somewhere else" not in page.text
+
+
 # --- whose request -------------------------------------------------------------------------------
 
 
+@pytest.mark.threat(number=7)
 def test_a_request_of_another_browser_is_not_found(
     world: World, alice: Person, charlie: Person
 ) -> None:
@@ -297,6 +334,7 @@ def test_a_request_lasts_a_quarter_of_an_hour(world: World, alice: Person) -> No
     assert alice.decide(page).status == 404
 
 
+@pytest.mark.threat(number=7)
 def test_two_requests_in_two_tabs_do_not_disturb_each_other(world: World, alice: Person) -> None:
     one, other = asked(alice, client_name="One"), asked(alice, client_name="Other")
     assert alice.decide(other).status == 303
@@ -314,6 +352,7 @@ def test_whoever_is_not_signed_in_is_led_there(world: World, alice: Person) -> N
     assert leads_to_sign_in(world, "/consent?request=arq_1")
 
 
+@pytest.mark.threat(number=7)
 def test_forms_that_are_not_its_own_answer_nothing(
     world: World, alice: Person, charlie: Person
 ) -> None:

@@ -44,6 +44,8 @@ def pages(world: World, alice: Person) -> dict[str, str]:
     return {path: text(reply) for path, reply in seen.items()}
 
 
+@pytest.mark.threat(number=6)
+@pytest.mark.threat(number=18)
 def test_pages_are_guarded_by_their_headers(world: World, alice: Person) -> None:
     for person, path in ((alice, "/account"), (None, "/sign-in"), (alice, "/memories/mem_x")):
         headers = get(world, person, path).headers
@@ -54,6 +56,7 @@ def test_pages_are_guarded_by_their_headers(world: World, alice: Person) -> None
         assert headers["cache-control"] == "no-store"
 
 
+@pytest.mark.threat(number=17)
 def test_nothing_is_inline(pages: dict[str, str]) -> None:
     for path, html in pages.items():
         assert not re.search(r"\sstyle=|\son\w+=|<style|javascript:", html), path
@@ -92,6 +95,7 @@ def test_every_field_has_a_label(pages: dict[str, str]) -> None:
             assert inside or (named and named[1] in labelled), (path, tag)
 
 
+@pytest.mark.threat(number=7)
 def test_every_form_is_posted_with_its_token(pages: dict[str, str]) -> None:
     for path, html in pages.items():
         for form in re.findall(r"<form\b.*?</form>", html, re.DOTALL):
@@ -110,6 +114,7 @@ def public(tmp_path: Path) -> Iterator[World]:
         yield world
 
 
+@pytest.mark.threat(number=7)
 def test_over_https_the_cookie_belongs_to_this_host_alone(public: World) -> None:
     said = get(public, None, "/sign-in").headers["set-cookie"].split("; ")
     assert said[0].startswith("__Host-rememberd=mss_")
@@ -152,6 +157,7 @@ def test_a_cookie_goes_in_clear_on_loopback_alone(
     assert SessionCookie.of(url) == SessionCookie(name, is_secure, is_safe)
 
 
+@pytest.mark.threat(number=12)
 def test_a_session_is_worth_nothing_to_apps(world: World, alice: Person) -> None:
     assert world.send("POST", "/mcp", b"{}", cookie(alice)).status == 401
 
@@ -235,6 +241,7 @@ def test_browsers_without_fetch_metadata_send_forms_too(public: World, origin: s
     assert reply.status == 303
 
 
+@pytest.mark.threat(number=27)
 def test_what_a_form_says_twice_counts_once(world: World, alice: Person) -> None:
     """The first token is looked at, so adding the right one behind it does not help."""
     page = alice.open("/sign-out")

@@ -23,6 +23,7 @@ def test_a_password_lets_in_and_leads_on(world: World, alice: Person) -> None:
     assert (page.status, page.url) == (200, f"{world.url}/vaults")
 
 
+@pytest.mark.threat(number=20)
 def test_the_session_id_changes_and_the_old_one_is_worth_nothing(
     world: World, alice: Person
 ) -> None:
@@ -36,6 +37,23 @@ def test_the_session_id_changes_and_the_old_one_is_worth_nothing(
     assert get(world, fixed, "/account").status == 303
 
 
+@pytest.mark.threat(number=20)
+def test_signing_in_again_and_signing_out_end_the_session_of_before(
+    world: World, alice: Person
+) -> None:
+    browser, copied = again(world, alice), again(world, alice)
+    browser.sign_in()
+    copied.cookies = dict(browser.cookies)
+    assert get(world, copied, "/account").status == 200
+    browser.sign_in_at(browser.open("/sign-in?again=1"))
+    assert get(world, browser, "/account").status == 200
+    assert get(world, copied, "/account").status == 303
+    copied.cookies = dict(browser.cookies)
+    browser.sign_out()
+    assert get(world, copied, "/account").status == 303
+
+
+@pytest.mark.threat(number=21)
 def test_a_wrong_email_and_a_wrong_password_get_the_same_answer(
     world: World, alice: Person
 ) -> None:
@@ -70,6 +88,7 @@ def test_an_app_that_asks_is_mentioned(world: World, alice: Person) -> None:
     assert "An app asks to use your memory" in page.text
 
 
+@pytest.mark.threat(number=1)
 @pytest.mark.parametrize(
     "elsewhere",
     [
@@ -123,6 +142,7 @@ def test_two_first_tabs_at_once_cost_one_more_try(world: World, alice: Person) -
     assert browser.sign_in_at(page).status == 200
 
 
+@pytest.mark.threat(number=7)
 def test_nobody_is_signed_in_with_a_form_that_was_made_elsewhere(
     world: World, alice: Person, bob: Person
 ) -> None:

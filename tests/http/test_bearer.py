@@ -16,6 +16,7 @@ def challenge(served: Served, error: str = "") -> str:
     )
 
 
+@pytest.mark.quirk(number=24)
 @pytest.mark.parametrize(
     "headers",
     [

@@ -14,6 +14,7 @@ from tests.http.world import JSON_TYPE, PING, World, bearer, post
 from tests.mcp.talk import LEGACY, MODERN, modern, request, routing_headers
 
 
+@pytest.mark.threat(number=23)
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "PATCH", "HEAD"])
 def test_there_is_no_stream_to_wait_for(served: Served, method: str) -> None:
     """#3492, malloyyo #134, n8n #34835: a GET that hangs or says 200 makes clients wait or spin."""

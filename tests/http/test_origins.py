@@ -49,6 +49,7 @@ def test_our_own_pages_may_call(served: Served) -> None:
     assert post(served, PING, ("Origin", served.url)).status == 200
 
 
+@pytest.mark.threat(number=11)
 @pytest.mark.parametrize("origin", REFUSED)
 def test_a_page_of_another_origin_may_not(served: Served, world: World, origin: str) -> None:
     before = len(world.looked_up)
@@ -60,6 +61,7 @@ def test_a_page_of_another_origin_may_not(served: Served, world: World, origin: 
     assert len(world.looked_up) == before
 
 
+@pytest.mark.threat(number=28)
 def test_programs_send_no_origin_and_may_call(served: Served) -> None:
     reply = post(served, PING)
     assert reply.status == 200
@@ -67,6 +69,7 @@ def test_programs_send_no_origin_and_may_call(served: Served) -> None:
     assert reply.headers["vary"] == "Origin"
 
 
+@pytest.mark.quirk(number=29)
 @pytest.mark.parametrize("path", ["/mcp", "/mcp/"])
 def test_a_preflight_is_answered_before_sign_in(served: Served, path: str) -> None:
     asked = "authorization,content-type,mcp-method,mcp-name,mcp-protocol-version"
@@ -123,6 +126,7 @@ def test_known_hosts_and_addresses_are_served(served: Served, host: str) -> None
     assert post(served, PING, ("Host", host)).status == 200
 
 
+@pytest.mark.threat(number=11)
 @pytest.mark.parametrize(
     "host",
     [
@@ -151,6 +155,7 @@ def test_a_name_that_is_not_ours_is_not_served_anywhere(
     assert len(world.looked_up) == before
 
 
+@pytest.mark.threat(number=30)
 def test_a_forwarded_host_changes_nothing(served: Served) -> None:
     headers = [("X-Forwarded-Host", "localhost"), ("Forwarded", "host=localhost")]
     assert post(served, PING, ("Host", "evil.example"), *headers).status == 421

@@ -105,6 +105,7 @@ async def test_the_scope_comes_first_and_nothing_is_done(
     assert notes.calls == 0
 
 
+@pytest.mark.quirk(number=19)
 async def test_the_challenge_asks_for_what_is_granted_and_what_is_needed(server: McpServer) -> None:
     for ask_in_era in (ask, ask_modern):
         body = (request if ask_in_era is ask else modern)("tools/call", {"name": "wipe"})
@@ -116,6 +117,7 @@ async def test_the_challenge_asks_for_what_is_granted_and_what_is_needed(server:
         ]
 
 
+@pytest.mark.quirk(number=19)
 async def test_the_challenge_has_the_same_bytes_each_time(server: McpServer) -> None:
     first = await call(server, "keep", {}, BOB)
     assert first.raw == (await call(server, "keep", {}, BOB)).raw

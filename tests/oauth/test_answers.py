@@ -58,11 +58,14 @@ def replies(world: World, alice: Person) -> dict[str, Reply]:
     }
 
 
+@pytest.mark.threat(number=28)
 def test_nothing_of_this_may_be_kept_by_a_cache(replies: dict[str, Reply]) -> None:
     kept = {name for name, reply in replies.items() if reply.headers["cache-control"] != "no-store"}
     assert kept == set()
 
 
+@pytest.mark.threat(number=6)
+@pytest.mark.threat(number=18)
 def test_none_of_this_can_be_framed_sniffed_or_give_its_address_away(
     replies: dict[str, Reply],
 ) -> None:
@@ -73,12 +76,14 @@ def test_none_of_this_can_be_framed_sniffed_or_give_its_address_away(
         assert reply.headers["x-content-type-options"] == "nosniff", name
 
 
+@pytest.mark.quirk(number=13)
 def test_no_page_keeps_a_browser_from_going_back_to_the_app(replies: dict[str, Reply]) -> None:
     """Chromium applies form-action to the redirect after a form too (fastmcp #2302)."""
     for name in ("consent", "consent, answered", "sign-in"):
         assert "form-action" not in replies[name].headers["content-security-policy"]
 
 
+@pytest.mark.threat(number=29)
 def test_every_redirect_makes_a_look_of_it(world: World, alice: Person) -> None:
     """With 307 a browser would send what was typed on to where it is sent (RFC 9700 §4.12)."""
     app = Program.registered(world)
@@ -103,6 +108,7 @@ def preflight(world: World, path: str, origin: str, method: str = "POST") -> Rep
     return world.send("OPTIONS", path, None, headers)
 
 
+@pytest.mark.quirk(number=29)
 @pytest.mark.parametrize("path", OPEN)
 def test_any_page_may_ask_where_a_credential_is_in_the_form(world: World, path: str) -> None:
     asked = preflight(world, path, ANYWHERE[1])
@@ -125,6 +131,7 @@ def test_no_other_page_can_read_a_page(world: World, path: str) -> None:
     assert preflight(world, path, ANYWHERE[1], "GET").status == 405
 
 
+@pytest.mark.quirk(number=29)
 @pytest.mark.parametrize("origin", ["http://localhost:6274", "https://claude.ai"])
 def test_the_inspector_and_known_apps_can_read_a_challenge(world: World, origin: str) -> None:
     """Hidden from the page, it could not start a sign-in (twenty PR#19836)."""
@@ -144,6 +151,7 @@ def test_the_inspector_and_known_apps_can_read_a_challenge(world: World, origin:
         assert "origin" in reply.headers["vary"].lower()
 
 
+@pytest.mark.threat(number=11)
 @pytest.mark.parametrize(
     "origin", ["https://evil.example", "null", "https://localhost.evil.example"]
 )
@@ -156,6 +164,7 @@ def test_other_pages_cannot_call_tools(world: World, origin: str) -> None:
 # --- credentials of the other kind ---------------------------------------------------------------
 
 
+@pytest.mark.threat(number=12)
 def test_a_credential_is_worth_something_in_its_own_place_alone(
     world: World, alice: Person
 ) -> None:

@@ -1,6 +1,6 @@
 """Each app as it really behaves, from registration to a stored memory; what they do wrong included.
 
-What was seen in public reports is repeated here; see the table in `numbers.py`.
+What was seen in public reports is repeated here; see docs/explanation/client-quirks.md.
 """
 
 from __future__ import annotations
@@ -19,11 +19,15 @@ from tests.oauth.person import Person
 from tests.oauth.program import (
     ALL,
     READ,
+    REFLECT,
     WRITE,
     Program,
     Tokens,
+    ask,
+    call,
     comes_in,
     register,
+    result,
     scopes_of,
     works,
 )
@@ -40,28 +44,69 @@ VS_CODE = ("https://insiders.vscode.dev/redirect", "https://vscode.dev/redirect"
         # Claude on the web and on the desktop
         (["https://claude.ai/api/mcp/auth_callback"], None),
         # ChatGPT: an address for each connector, and the one from before
-        (["https://chatgpt.com/connector/oauth/abcDEF123"], None),
-        (["https://chatgpt.com/connector_platform_oauth_redirect"], None),
+        pytest.param(
+            ["https://chatgpt.com/connector/oauth/abcDEF123"],
+            None,
+            marks=pytest.mark.quirk(number=10),
+        ),
+        pytest.param(
+            ["https://chatgpt.com/connector_platform_oauth_redirect"],
+            None,
+            marks=pytest.mark.quirk(number=10),
+        ),
         # Grok
-        (["https://grok.com/connectors-oauth-exchange-code/"], None),
+        pytest.param(
+            ["https://grok.com/connectors-oauth-exchange-code/"],
+            None,
+            marks=pytest.mark.quirk(number=25),
+        ),
         # Cursor: three addresses at once, one of a scheme of its own with an authority
-        (
+        pytest.param(
             [
                 "cursor://anysphere.cursor-mcp/oauth/callback",
                 "https://www.cursor.com/agents/mcp/oauth/callback",
                 "http://localhost:8787/callback",
             ],
             "cursor://anysphere.cursor-mcp/oauth/callback",
+            marks=pytest.mark.quirk(number=9),
         ),
         # VS Code: 33418, with a slash or without; another port when that one is taken
-        ([*VS_CODE, "http://127.0.0.1/", "http://127.0.0.1:33418/"], "http://127.0.0.1:33418"),
-        ([*VS_CODE, "http://127.0.0.1/", "http://127.0.0.1:33418/"], "http://127.0.0.1:51234/"),
-        ([*VS_CODE, "http://127.0.0.1", "http://127.0.0.1:33418"], "http://127.0.0.1:33418/"),
-        ([*VS_CODE, "http://127.0.0.1/", "http://127.0.0.1:33418/"], VS_CODE[1]),
+        pytest.param(
+            [*VS_CODE, "http://127.0.0.1/", "http://127.0.0.1:33418/"],
+            "http://127.0.0.1:33418",
+            marks=pytest.mark.quirk(number=6),
+        ),
+        pytest.param(
+            [*VS_CODE, "http://127.0.0.1/", "http://127.0.0.1:33418/"],
+            "http://127.0.0.1:51234/",
+            marks=pytest.mark.quirk(number=6),
+        ),
+        pytest.param(
+            [*VS_CODE, "http://127.0.0.1", "http://127.0.0.1:33418"],
+            "http://127.0.0.1:33418/",
+            marks=pytest.mark.quirk(number=6),
+        ),
+        pytest.param(
+            [*VS_CODE, "http://127.0.0.1/", "http://127.0.0.1:33418/"],
+            VS_CODE[1],
+            marks=pytest.mark.quirk(number=6),
+        ),
         # Copilot CLI, mcp2cli, kimi-code: a client id from a cache, and a new port
-        (["http://127.0.0.1:41001/callback"], "http://127.0.0.1:52002/callback"),
-        (["http://localhost:41001/callback"], "http://localhost:52002/callback"),
-        (["http://[::1]:41001/callback"], "http://[::1]:52002/callback"),
+        pytest.param(
+            ["http://127.0.0.1:41001/callback"],
+            "http://127.0.0.1:52002/callback",
+            marks=pytest.mark.quirk(number=27),
+        ),
+        pytest.param(
+            ["http://localhost:41001/callback"],
+            "http://localhost:52002/callback",
+            marks=pytest.mark.quirk(number=27),
+        ),
+        pytest.param(
+            ["http://[::1]:41001/callback"],
+            "http://[::1]:52002/callback",
+            marks=pytest.mark.quirk(number=27),
+        ),
         # Claude Code, Codex, Gemini CLI
         (["http://localhost:54545/callback"], "http://localhost:54545/callback"),
         (["http://127.0.0.1:1455/callback"], "http://127.0.0.1:1455/callback"),
@@ -79,6 +124,8 @@ def test_an_app_comes_in_by_the_address_it_uses(
     comes_in(app, alice, asked or uris[0])
 
 
+@pytest.mark.threat(number=2)
+@pytest.mark.quirk(number=10)
 @pytest.mark.parametrize(
     "registered, asked",
     [
@@ -98,6 +145,8 @@ def test_nothing_but_the_port_on_this_computer_may_differ(
     assert (page.status, page.location) == (400, None)
 
 
+@pytest.mark.quirk(number=18)
+@pytest.mark.quirk(number=26)
 @pytest.mark.parametrize(
     "uri", ["https://app.example/callback", "http://127.0.0.1:33418", "http://localhost/cb?x=1"]
 )
@@ -108,6 +157,7 @@ def test_addresses_come_back_as_they_were_sent(world: World, uri: str) -> None:
     assert all(value is not None for value in made.values())
 
 
+@pytest.mark.quirk(number=12)
 @pytest.mark.parametrize("method", ["none", "client_secret_post", "client_secret_basic"])
 def test_the_method_that_was_asked_for_is_the_one_that_is_answered(
     world: World, alice: Person, method: str
@@ -145,6 +195,7 @@ def redeem_as(world: World, app: Program, made: dict[str, Any], code: str, verif
             return world.form("/token", fields, header)
 
 
+@pytest.mark.quirk(number=23)
 def test_a_public_client_may_name_itself_in_the_header(world: World, alice: Person) -> None:
     """metamcp #342: the client_id in a Basic header, without a secret, and nowhere else."""
     app = Program.registered(world)
@@ -159,6 +210,7 @@ def test_a_public_client_may_name_itself_in_the_header(world: World, alice: Pers
     assert world.form("/token", fields, basic(app.client_id, "")).status == 200
 
 
+@pytest.mark.quirk(number=28)
 def test_a_client_that_was_forgotten_is_told_so_where_it_listens(world: World) -> None:
     """Claude registers anew on exactly this (fastmcp #1762)."""
     app = Program(world, "clt_purged")
@@ -173,12 +225,14 @@ def test_a_client_that_was_forgotten_is_told_so_where_it_listens(world: World) -
 # --- scopes --------------------------------------------------------------------------------------
 
 
+@pytest.mark.quirk(number=20)
 def test_scopes_of_a_registration_bind_nobody(world: World, alice: Person) -> None:
     """Or no client could ever step up (python-sdk #2216)."""
     app = Program.registered(world, scope=READ)
     assert app.connect(alice, ALL).scope.split() == list(ALL)
 
 
+@pytest.mark.quirk(number=22)
 def test_whoever_asks_for_all_that_is_listed_asks_for_little(world: World, alice: Person) -> None:
     """Codex, Claude Code and VS Code ask for every scope of the metadata (codex #15643)."""
     listed = world.get("/.well-known/oauth-authorization-server").json["scopes_supported"]
@@ -188,6 +242,7 @@ def test_whoever_asks_for_all_that_is_listed_asks_for_little(world: World, alice
     assert page.form(having="decision").ticked("scope") == {READ}
 
 
+@pytest.mark.quirk(number=22)
 def test_a_person_grants_less_or_more_than_was_asked_and_the_answer_says_so(
     world: World, alice: Person
 ) -> None:
@@ -197,6 +252,33 @@ def test_a_person_grants_less_or_more_than_was_asked_and_the_answer_says_so(
         assert tokens.scope.split() == granted
         if READ in granted:
             assert scopes_of(world, tokens.access) == set(granted)
+
+
+@pytest.mark.quirk(number=19)
+def test_a_challenge_asks_for_what_is_held_and_what_is_missing_and_never_changes(
+    world: World, alice: Person
+) -> None:
+    """Clients replace what they hold by what they are asked for, and loop over a challenge that
+    differs each time (claude-code #44652, typescript-sdk #1582).
+    """
+    app = Program.registered(world)
+    tokens = app.connect(alice, [READ, REFLECT])
+    said = [result(call(world, tokens.access, "store_memory", content="x")) for _ in range(2)]
+    challenges = {one["_meta"]["mcp/www_authenticate"][0] for one in said}
+    (challenge,) = challenges
+    assert f'scope="{READ} {WRITE} {REFLECT}"' in challenge
+    alice.change(alice.connections()[0], f"allow {WRITE}")
+    assert not result(call(world, tokens.access, "store_memory", content="x")).get("isError")
+    newer = Tokens.of(app.refresh(tokens.refresh, scope=f"{READ} {REFLECT}"))
+    assert not result(call(world, newer.access, "store_memory", content="x")).get("isError")
+
+
+@pytest.mark.quirk(number=19)
+def test_a_resource_that_is_refused_asks_for_what_is_held_too(world: World, alice: Person) -> None:
+    tokens = Program.registered(world).connect(alice, [WRITE])
+    reply = ask(world, tokens.access, "resources/read", {"uri": "memory://vault/stats"})
+    assert reply.status == 403
+    assert f'scope="{READ} {WRITE}"' in reply.headers["www-authenticate"]
 
 
 # --- faults of ours ------------------------------------------------------------------------------
@@ -225,6 +307,7 @@ def broken(world: World) -> Iterator[Broken]:
         yield Broken(world, patch)
 
 
+@pytest.mark.quirk(number=4)
 def test_a_fault_of_ours_costs_no_client_its_credentials(
     world: World, alice: Person, broken: Broken
 ) -> None:
@@ -243,6 +326,7 @@ def test_a_fault_of_ours_costs_no_client_its_credentials(
     assert app.refresh(tokens.refresh).status == 200
 
 
+@pytest.mark.quirk(number=3)
 def test_whoever_keeps_old_tokens_for_long_can_be_given_a_longer_window(data: Any) -> None:
     """Codex holds on to a generation for up to an hour (Exceptionless PR#2404)."""
     with running(data, {"refresh_grace_seconds": 3600}) as world:
@@ -253,6 +337,8 @@ def test_whoever_keeps_old_tokens_for_long_can_be_given_a_longer_window(data: An
         assert Tokens.of(app.refresh(tokens.refresh)).refresh == newer.refresh
 
 
+@pytest.mark.quirk(number=8)
+@pytest.mark.quirk(number=17)
 def test_whoever_never_refreshes_gets_the_same_answer_again_and_again(
     world: World, alice: Person
 ) -> None:

@@ -125,6 +125,7 @@ def test_yes_no_and_every_change_of_mind_is_recorded(world: World, alice: Person
     assert json.loads(revoked["detail"])["why"] == "revoked by its owner"
 
 
+@pytest.mark.quirk(number=3)
 @pytest.mark.parametrize(
     "deed, why",
     [

@@ -43,6 +43,8 @@ def sent_back(page: Page) -> dict[str, list[str]]:
 # --- where nothing may be sent back --------------------------------------------------------------
 
 
+@pytest.mark.threat(number=1)
+@pytest.mark.threat(number=2)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -76,6 +78,7 @@ def test_an_app_or_address_that_is_not_known_is_shown_and_never_redirected_to(
         assert "evil.example" not in str(page.reply.headers)
 
 
+@pytest.mark.quirk(number=28)
 def test_the_page_says_what_to_do_about_a_client_that_was_forgotten(
     world: World, app: Program
 ) -> None:
@@ -83,6 +86,7 @@ def test_the_page_says_what_to_do_about_a_client_that_was_forgotten(
     assert "remove the connection in the app and add it again" in page.text
 
 
+@pytest.mark.threat(number=27)
 @pytest.mark.parametrize("name", ["client_id", "redirect_uri", "state", "scope", "resource", "x"])
 def test_a_parameter_that_is_sent_twice_is_shown(
     world: World, alice: Person, app: Program, name: str
@@ -103,6 +107,7 @@ def test_bytes_that_are_no_text_are_shown(alice: Person, app: Program) -> None:
 # --- where the app is told -----------------------------------------------------------------------
 
 
+@pytest.mark.threat(number=5)
 @pytest.mark.parametrize(
     "changes, error",
     [
@@ -137,6 +142,8 @@ def test_an_app_is_told_what_is_wrong_with_its_request(
     assert "code" not in said
 
 
+@pytest.mark.threat(number=5)
+@pytest.mark.threat(number=27)
 def test_a_challenge_that_is_sent_twice_is_not_chosen_from(alice: Person, app: Program) -> None:
     assert is_shown(alice.open(f"{app.link().url}&code_challenge={CHALLENGE}"))
 
@@ -147,6 +154,7 @@ def test_a_state_that_is_too_long_is_not_repeated(alice: Person, app: Program) -
     assert "state" not in said
 
 
+@pytest.mark.threat(number=1)
 @pytest.mark.parametrize("uri", ["https://evil.example/cb", "com.evil.app:/cb"])
 def test_an_app_that_nobody_let_in_yet_cannot_use_us_to_send_people_away(
     world: World, alice: Person, uri: str
@@ -173,6 +181,7 @@ def test_a_program_on_the_same_computer_is_told_even_if_nobody_let_it_in_yet(
 # --- the answer ----------------------------------------------------------------------------------
 
 
+@pytest.mark.threat(number=3)
 @pytest.mark.parametrize("decision", ["approve", "deny"])
 @pytest.mark.parametrize(
     "query", ["iss=https://evil.example", "a=1&state=x&code=y", "%69ss=evil&c%6fde=z&+iss=w"]
@@ -193,6 +202,7 @@ def test_the_answer_has_each_of_our_parameters_once(
         assert said["a"] == ["1"]
 
 
+@pytest.mark.threat(number=3)
 def test_no_is_told_with_the_issuer(world: World, alice: Person, app: Program) -> None:
     link = app.link()
     said = query_of(alice.consent(link.url, decision="deny"))
@@ -226,6 +236,7 @@ def test_sign_in_leads_back_to_what_was_asked(world: World, alice: Person, app: 
     assert Tokens.of(app.redeem(code, link.verifier)).scope == READ
 
 
+@pytest.mark.quirk(number=22)
 @pytest.mark.parametrize(
     "scope, asked",
     [
@@ -244,6 +255,8 @@ def test_unknown_scopes_are_passed_over(
     assert page.text.count("asked for") == len(asked)
 
 
+@pytest.mark.threat(number=8)
+@pytest.mark.quirk(number=17)
 @pytest.mark.parametrize("prompt", ["consent", "none", "login", "select_account"])
 def test_a_prompt_changes_nothing(alice: Person, app: Program, prompt: str) -> None:
     """The page is always shown; clients that ask for offline_access add `consent`."""

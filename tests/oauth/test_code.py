@@ -23,6 +23,7 @@ def other(world: World) -> Program:
     return Program.registered(world, client_name="Another app")
 
 
+@pytest.mark.threat(number=4)
 def test_of_twenty_redemptions_at_once_one_succeeds_and_then_all_is_over(
     world: World, alice: Person, app: Program
 ) -> None:
@@ -37,6 +38,7 @@ def test_of_twenty_redemptions_at_once_one_succeeds_and_then_all_is_over(
     assert app.refresh(tokens.refresh).json["error"] == "invalid_grant"
 
 
+@pytest.mark.threat(number=4)
 def test_a_replay_ends_what_the_code_was_exchanged_for(
     world: World, alice: Person, app: Program
 ) -> None:
@@ -48,6 +50,7 @@ def test_a_replay_ends_what_the_code_was_exchanged_for(
     assert not works(world, tokens.access)
 
 
+@pytest.mark.threat(number=4)
 def test_another_client_neither_uses_up_a_code_nor_ends_anything(
     world: World, alice: Person, app: Program, other: Program
 ) -> None:
@@ -59,6 +62,8 @@ def test_another_client_neither_uses_up_a_code_nor_ends_anything(
     assert works(world, tokens.access)
 
 
+@pytest.mark.threat(number=4)
+@pytest.mark.threat(number=5)
 def test_a_wrong_verifier_uses_the_code_up(alice: Person, app: Program) -> None:
     link = app.link()
     code = app.code(alice, link)
@@ -66,6 +71,7 @@ def test_a_wrong_verifier_uses_the_code_up(alice: Person, app: Program) -> None:
     assert app.redeem(code, link.verifier).json["error"] == "invalid_grant"
 
 
+@pytest.mark.threat(number=5)
 @pytest.mark.parametrize("verifier", [None, "", "short", "x" * 129, "ü" * 43])
 def test_a_code_needs_its_verifier(alice: Person, app: Program, verifier: str | None) -> None:
     link = app.link()
@@ -73,6 +79,7 @@ def test_a_code_needs_its_verifier(alice: Person, app: Program, verifier: str | 
     assert app.redeem(code, verifier).json["error"] == "invalid_grant"
 
 
+@pytest.mark.threat(number=4)
 @pytest.mark.parametrize(
     "changes, error",
     [
@@ -98,6 +105,7 @@ def test_what_does_not_belong_to_the_request_is_refused_and_nothing_is_used_up(
     assert app.redeem(code, link.verifier).status == 200
 
 
+@pytest.mark.threat(number=4)
 def test_codes_of_two_requests_are_not_exchanged(alice: Person, app: Program) -> None:
     one, two = app.link(), app.link()
     code = app.code(alice, one)
@@ -112,6 +120,7 @@ def test_a_redirect_uri_that_was_left_out_is_not_asked_for_again(
     assert app.redeem(code, link.verifier, redirect_uri=None).status == 200
 
 
+@pytest.mark.quirk(number=21)
 def test_a_resource_that_was_left_out_is_the_only_one(
     world: World, alice: Person, app: Program
 ) -> None:
@@ -120,6 +129,7 @@ def test_a_resource_that_was_left_out_is_the_only_one(
     assert works(world, tokens.access)
 
 
+@pytest.mark.threat(number=27)
 @pytest.mark.parametrize("name", ["code", "client_id", "grant_type", "redirect_uri", "x"])
 def test_a_field_that_is_sent_twice_is_refused(
     world: World, alice: Person, app: Program, name: str
@@ -136,6 +146,8 @@ def test_a_field_that_is_sent_twice_is_refused(
     assert world.form("/token", fields).status == 200
 
 
+@pytest.mark.threat(number=28)
+@pytest.mark.quirk(number=26)
 def test_the_answer_is_for_its_client_alone(world: World, alice: Person, app: Program) -> None:
     link = app.link(f"{READ} offline_access")
     reply = app.redeem(app.code(alice, link), link.verifier)

@@ -81,6 +81,7 @@ def test_the_authorization_scenarios_pass(
     assert "WARNING" not in said, said
 
 
+@pytest.mark.threat(number=11)
 def test_a_page_that_rebinds_its_name_is_refused_also_with_a_token(
     world: World, alice: Person, node22: Node
 ) -> None:

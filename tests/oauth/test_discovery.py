@@ -9,6 +9,8 @@ import pytest
 from inline_snapshot import snapshot
 
 import rememberd.app
+from rememberd.errors import InvalidInput
+from rememberd.settings import load
 from rememberd.tools import VAULT, Toolset
 from tests.http.serving import Reply
 from tests.oauth.person import Person
@@ -47,6 +49,9 @@ def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 # --- the documents -------------------------------------------------------------------------------
 
 
+@pytest.mark.quirk(number=14)
+@pytest.mark.quirk(number=15)
+@pytest.mark.quirk(number=24)
 @pytest.mark.parametrize("paths", [SERVER, OPENID, RESOURCE], ids=["server", "openid", "resource"])
 def test_a_document_has_the_same_bytes_at_every_path(public: World, paths: tuple[str, ...]) -> None:
     replies = [public.get(path) for path in paths]
@@ -55,6 +60,7 @@ def test_a_document_has_the_same_bytes_at_every_path(public: World, paths: tuple
     assert len({reply.body for reply in replies}) == 1
 
 
+@pytest.mark.quirk(number=14)
 def test_the_authorization_server_describes_itself(public: World) -> None:
     assert public.get(SERVER[0]).json == snapshot(
         {
@@ -93,6 +99,7 @@ def test_the_authorization_server_describes_itself(public: World) -> None:
     )
 
 
+@pytest.mark.quirk(number=24)
 def test_the_openid_spelling_adds_what_its_readers_require(public: World) -> None:
     """The TypeScript SDK's schema refuses a document without these."""
     server, openid = public.get(SERVER[0]).json, public.get(OPENID[0]).json
@@ -120,6 +127,8 @@ def test_a_resource_describes_itself(public: World) -> None:
     )
 
 
+@pytest.mark.quirk(number=15)
+@pytest.mark.quirk(number=30)
 def test_no_address_in_a_document_ends_with_a_slash_that_nobody_gave(public: World) -> None:
     """Clients compare bytes (python-sdk #1919, gemini-cli #15754)."""
     server, resource = public.get(SERVER[0]).json, public.get(RESOURCE[0]).json
@@ -129,6 +138,14 @@ def test_no_address_in_a_document_ends_with_a_slash_that_nobody_gave(public: Wor
     assert resource["resource"] in server["protected_resources"]
 
 
+@pytest.mark.quirk(number=30)
+@pytest.mark.parametrize("url", [f"{ISSUER}/", f"{ISSUER}/mcp", f"{ISSUER}?x", f"{ISSUER}#"])
+def test_a_public_url_that_is_more_than_an_origin_is_refused_at_the_start(url: str) -> None:
+    with pytest.raises(InvalidInput, match="public_url"):
+        load({"public_url": url}, {})
+
+
+@pytest.mark.quirk(number=29)
 @pytest.mark.parametrize("path", [*SERVER, *OPENID, *RESOURCE, "/jwks.json"])
 def test_any_page_may_read_them_and_caches_may_keep_them(public: World, path: str) -> None:
     reply = public.get(path, ("Origin", "https://anywhere.example"))
@@ -142,6 +159,7 @@ def test_any_page_may_read_them_and_caches_may_keep_them(public: World, path: st
     assert "mcp-protocol-version" in preflight.headers["access-control-allow-headers"].lower()
 
 
+@pytest.mark.quirk(number=16)
 @pytest.mark.parametrize(
     "path",
     [
@@ -160,6 +178,7 @@ def test_what_is_not_there_is_told_in_json(public: World, path: str) -> None:
     assert set(reply.json) == {"error", "error_description"}
 
 
+@pytest.mark.threat(number=30)
 @pytest.mark.parametrize(
     "headers",
     [
@@ -181,6 +200,7 @@ def test_no_header_changes_an_address(
     assert addresses(public.get(path, *headers)) == addresses(public.get(path))
 
 
+@pytest.mark.threat(number=11)
 def test_a_host_that_is_not_ours_gets_nothing(public: World) -> None:
     for path in (*SERVER, *RESOURCE, "/mcp", "/authorize", "/sign-in", "/token"):
         assert public.get(path, ("Host", "evil.example")).status == 421
@@ -189,6 +209,8 @@ def test_a_host_that_is_not_ours_gets_nothing(public: World) -> None:
 # --- the challenge -------------------------------------------------------------------------------
 
 
+@pytest.mark.quirk(number=14)
+@pytest.mark.quirk(number=30)
 def test_the_first_answer_says_where_to_go_on(world: World) -> None:
     reply = world.get("/mcp")
     assert reply.status == 401
@@ -202,6 +224,8 @@ def test_the_first_answer_says_where_to_go_on(world: World) -> None:
     assert world.get("/.well-known/oauth-authorization-server").json["issuer"] == issuer
 
 
+@pytest.mark.quirk(number=8)
+@pytest.mark.quirk(number=24)
 def test_a_bad_token_is_told_apart_from_none(world: World) -> None:
     """Grok gives up over an error in the first answer (courtlistener-api-client #283)."""
     reply = world.send("POST", "/mcp", b"{}", [bearer("mat_wrong")])
@@ -237,6 +261,7 @@ def twofold(data: Path) -> Iterator[World]:
             yield world
 
 
+@pytest.mark.threat(number=12)
 def test_a_token_is_worth_something_at_its_own_resource_alone(twofold: World) -> None:
     alice = Person(twofold, "alice@example.com").set_up()
     app = Program.registered(twofold)
@@ -262,6 +287,7 @@ def test_a_token_is_worth_something_at_its_own_resource_alone(twofold: World) ->
     assert works(twofold, tokens.access)
 
 
+@pytest.mark.threat(number=12)
 def test_a_code_for_one_resource_gives_no_token_for_another(twofold: World) -> None:
     alice = Person(twofold, "alice@example.com").set_up()
     app = Program.registered(twofold)

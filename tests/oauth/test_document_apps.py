@@ -12,7 +12,7 @@ import pytest
 
 from rememberd.auth.assertions import TYPE
 from tests.auth.origin import Origin, answer
-from tests.auth.signing import claims, published, rsa, signed
+from tests.auth.signing import claims, forged_with_public_key, published, raw, rsa, signed
 from tests.oauth.person import Person
 from tests.oauth.program import READ, WRITE, Program, Tokens, comes_in, register, store, works
 from tests.oauth.site import site_running
@@ -49,6 +49,7 @@ def publish(site: Origin, path: str, **document: Any) -> str:
 LOOPBACK = ["http://localhost/callback", "http://127.0.0.1/callback"]
 
 
+@pytest.mark.quirk(number=5)
 @pytest.mark.parametrize(
     "asked", ["http://localhost:61234/callback", "http://127.0.0.1:8/callback"]
 )
@@ -65,6 +66,7 @@ def test_claude_code_uses_any_port_of_an_address_without_one(
     comes_in(Program(reaching, client_id), carol, asked)
 
 
+@pytest.mark.quirk(number=7)
 def test_vs_code_names_grants_that_we_do_not_have(
     reaching: World, carol: Person, site: Origin
 ) -> None:
@@ -88,6 +90,7 @@ def test_vs_code_names_grants_that_we_do_not_have(
 CHATGPT = "https://chatgpt.com/connector/oauth/abcDEF123"
 
 
+@pytest.mark.quirk(number=11)
 @pytest.mark.parametrize(
     "offered", [["none", "private_key_jwt"], ["private_key_jwt"], None], ids=str
 )
@@ -124,6 +127,54 @@ def test_chatgpt_signs(
     assert unsigned.status == (200 if offered and "none" in offered else 401)
 
 
+@pytest.mark.threat(number=25)
+def test_a_forged_signature_gets_nothing_and_spoils_nothing(
+    reaching: World, carol: Person, site: Origin
+) -> None:
+    site.answers["/forged/jwks.json"] = answer(published(rsa()))
+    client_id = publish(
+        site,
+        "/forged/client.json",
+        redirect_uris=[CHATGPT],
+        token_endpoint_auth_method="private_key_jwt",
+        jwks_uri=site.url("/forged/jwks.json"),
+    )
+    app = Program(reaching, client_id, CHATGPT)
+    link = app.link()
+    code = app.code(carol, link, [READ])
+    body = claims(client_id, reaching.clock, aud=reaching.url)
+    for forgery in (
+        raw({"alg": "none", "kid": rsa().kid}, body),
+        forged_with_public_key(rsa(), body),
+        signed(rsa("mallory"), body, kid=rsa().kid),
+        signed(rsa(), body | {"aud": "https://elsewhere.example"}),
+        signed(rsa(), body | {"iss": "clt_other"}),
+    ):
+        sent = {"client_assertion_type": TYPE, "client_assertion": forgery}
+        reply = app.redeem(code, link.verifier, **sent)
+        assert (reply.status, reply.json["error"]) == (401, "invalid_client")
+    good = {"client_assertion_type": TYPE, "client_assertion": signed(rsa(), body)}
+    tokens = Tokens.of(app.redeem(code, link.verifier, **good))
+    replayed = app.refresh(tokens.refresh, **good)
+    assert (replayed.status, replayed.json["error"]) == (401, "invalid_client")
+
+
+@pytest.mark.threat(number=8)
+def test_consent_says_where_the_app_is_described_and_where_the_answer_goes(
+    reaching: World, carol: Person, site: Origin
+) -> None:
+    """Its name is its own choice; these two are not (draft-ietf-oauth-client-id-metadata-document
+    §6, MCP authorization: the host has to be shown).
+    """
+    client_id = publish(site, "/posing.json", client_name="Claude", redirect_uris=[CHATGPT])
+    page = carol.ask_consent(Program(reaching, client_id, CHATGPT).link().url)
+    host = client_id.removeprefix("https://").partition("/")[0]
+    assert f"It is described at {host}" in page.text
+    assert "Your answer goes to chatgpt.com" in page.text
+    assert "Claude not verified" in page.text
+
+
+@pytest.mark.quirk(number=32)
 def test_a_second_installation_does_not_end_the_first(
     reaching: World, carol: Person, site: Origin
 ) -> None:
@@ -139,6 +190,7 @@ def test_a_second_installation_does_not_end_the_first(
     assert not works(reaching, desktop.access)
 
 
+@pytest.mark.threat(number=15)
 def test_nobody_makes_us_fetch_who_has_not_signed_in(
     reaching: World, carol: Person, site: Origin
 ) -> None:

@@ -58,6 +58,7 @@ def set_scopes(world: World, token: str, scopes: frozenset[str]) -> None:
 # --- scopes x tools ------------------------------------------------------------------------------
 
 
+@pytest.mark.threat(number=10)
 @pytest.mark.parametrize("scopes", SUBSETS, ids=said)
 def test_each_set_of_scopes_opens_its_tools_and_no_other(
     world: World, alice: Person, app: Program, scopes: frozenset[str]
@@ -149,6 +150,7 @@ def owner(world: World, alice: Person, organization: str) -> Owner:
     return Owner(world, alice, organization)
 
 
+@pytest.mark.threat(number=10)
 @pytest.mark.parametrize("role", ["owner", "editor", "reader"])
 def test_a_role_bounds_every_set_of_scopes(
     world: World, alice: Person, app: Program, owner: Owner, shared: str, role: Role
@@ -165,6 +167,7 @@ def test_a_role_bounds_every_set_of_scopes(
         assert opened(world, tokens.access, but) == expected(held, but), said(scopes)
 
 
+@pytest.mark.threat(number=23)
 @pytest.mark.parametrize("fate", ["remove", "disable"])
 def test_whoever_left_or_was_disabled_opens_nothing(
     world: World, alice: Person, app: Program, owner: Owner, shared: str, fate: str
@@ -178,6 +181,7 @@ def test_whoever_left_or_was_disabled_opens_nothing(
     assert app.refresh(tokens.refresh).json["error"] == "invalid_grant"
 
 
+@pytest.mark.threat(number=9)
 def test_whoever_has_no_role_is_not_offered_the_vault(
     world: World, alice: Person, app: Program, shared: str
 ) -> None:
@@ -224,6 +228,7 @@ def test_a_reader_cannot_let_an_app_do_more_than_read(
 # --- the wall behind the tools -------------------------------------------------------------------
 
 
+@pytest.mark.threat(number=10)
 @pytest.mark.parametrize("how", ["grant", "role", "key", "key:read"])
 def test_whoever_may_only_read_cannot_write_even_if_a_tool_forgot_to_ask(
     world: World, alice: Person, app: Program, owner: Owner, how: str
@@ -279,6 +284,7 @@ def keys(world: World, alice: Person) -> dict[str, str]:
     }
 
 
+@pytest.mark.threat(number=24)
 @pytest.mark.parametrize("spelling", ["_", "-"])
 @pytest.mark.parametrize(
     "kind, suffix, scopes",
@@ -315,6 +321,7 @@ def test_prefix_suffix_and_stored_scopes_are_intersected(
     assert opened(world, prefix + body + suffix, but) == expected(scopes, but)
 
 
+@pytest.mark.threat(number=24)
 @pytest.mark.parametrize("kind", ["usual", "ro"])
 @pytest.mark.parametrize(
     "suffix",
@@ -332,6 +339,7 @@ def test_a_suffix_that_is_not_understood_grants_nothing(
     assert not works(world, token)
 
 
+@pytest.mark.threat(number=24)
 @pytest.mark.parametrize("prefix", ["mk_ro_", "mk-ro-", "mk_", "MK_", "mk", "", "mk_ro", "cdb_"])
 def test_a_prefix_cannot_be_put_on_or_taken_off(
     world: World, keys: dict[str, str], prefix: str
@@ -367,6 +375,7 @@ def test_narrowing_holds_from_the_next_call_on(world: World, alice: Person, toke
     assert scopes_of(world, tokens.access) == {READ}
 
 
+@pytest.mark.quirk(number=19)
 def test_widening_holds_from_the_next_call_on_without_the_app(
     world: World, alice: Person, app: Program, tokens: Tokens
 ) -> None:
@@ -386,6 +395,7 @@ def test_what_a_client_narrowed_itself_stays_narrow(
     assert scopes_of(world, tokens.access) == {READ, WRITE, DELETE}
 
 
+@pytest.mark.threat(number=23)
 def test_disconnecting_holds_from_the_next_call_on_for_every_token(
     world: World, alice: Person, app: Program, tokens: Tokens
 ) -> None:
@@ -396,6 +406,7 @@ def test_disconnecting_holds_from_the_next_call_on_for_every_token(
         assert app.refresh(one.refresh).json["error"] == "invalid_grant"
 
 
+@pytest.mark.threat(number=23)
 def test_a_grant_that_was_ended_stays_on_record(
     world: World, alice: Person, tokens: Tokens
 ) -> None:
@@ -434,6 +445,7 @@ def test_a_role_that_is_given_back_works_again_until_somebody_asked_in_vain(
     assert scopes_of(world, tokens.access) == {READ, WRITE}
 
 
+@pytest.mark.threat(number=23)
 def test_erasing_a_vault_ends_its_connections(
     world: World, alice: Person, app: Program, tokens: Tokens
 ) -> None:

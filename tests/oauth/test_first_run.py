@@ -25,6 +25,7 @@ def link(world: World) -> str:
     return f"/setup?token={token}"
 
 
+@pytest.mark.threat(number=26)
 def test_of_ten_who_set_up_at_once_one_gets_in(world: World) -> None:
     address = link(world)
     people = [Person(world, f"person{number}@example.com") for number in range(10)]
@@ -47,6 +48,7 @@ def test_a_newer_link_replaces_the_one_before(world: World) -> None:
     assert person.open(second).status == 200
 
 
+@pytest.mark.threat(number=26)
 def test_afterwards_there_is_no_link_and_no_page(world: World) -> None:
     address = link(world)
     Person(world, "alice@example.com").set_up()
@@ -56,6 +58,7 @@ def test_afterwards_there_is_no_link_and_no_page(world: World) -> None:
         assert stranger.open(path).status == 404
 
 
+@pytest.mark.threat(number=26)
 def test_a_link_is_good_for_a_day(world: World) -> None:
     address = link(world)
     world.clock.move(hours=24)

@@ -47,6 +47,8 @@ def register_from(world: World, address: str) -> Reply:
 # --- registration --------------------------------------------------------------------------------
 
 
+@pytest.mark.threat(number=16)
+@pytest.mark.quirk(number=31)
 def test_the_eleventh_registration_of_an_hour_waits(world: World) -> None:
     assert [register(world).status for _ in range(10)] == [201] * 10
     refused = register(world)
@@ -59,6 +61,7 @@ def test_the_eleventh_registration_of_an_hour_waits(world: World) -> None:
     assert register(world).status == 201
 
 
+@pytest.mark.threat(number=16)
 def test_of_thirty_registrations_at_once_ten_are_made(world: World) -> None:
     statuses = Counter(at_once(30, lambda _: register(world).status))
     assert statuses == {201: 10, 429: 20}
@@ -70,6 +73,7 @@ def test_only_registrations_that_were_made_count(world: World) -> None:
     assert register(world).status == 201
 
 
+@pytest.mark.threat(number=16)
 def test_whoever_claims_to_be_elsewhere_is_counted_where_they_are(bare: World) -> None:
     statuses = [register_from(bare, f"203.0.113.{n}").status for n in range(11)]
     assert statuses == [201] * 10 + [429]
@@ -82,12 +86,14 @@ def test_addresses_behind_a_known_proxy_are_counted_apart(world: World) -> None:
     assert register_from(world, "203.0.113.3, 203.0.113.1").status == 429
 
 
+@pytest.mark.threat(number=16)
 def test_all_of_an_ipv6_network_is_one_subscriber(world: World) -> None:
     statuses = [register_from(world, f"2001:db8:1:2::{n:x}").status for n in range(11)]
     assert statuses == [201] * 10 + [429]
     assert register_from(world, "2001:db8:1:3::1").status == 201
 
 
+@pytest.mark.quirk(number=31)
 def test_registration_shares_its_limit_with_nothing(world: World, alice: Person) -> None:
     app = Program.registered(world)
     while register(world).status == 201:
@@ -125,6 +131,7 @@ def test_a_stranger_who_keeps_on_keeps_waiting(world: World) -> None:
         assert ask(world, "mat_wrong", "ping").status == 429
 
 
+@pytest.mark.quirk(number=4)
 def test_guesses_at_the_token_endpoint_wait_and_good_refreshes_pass(
     world: World, alice: Person
 ) -> None:
@@ -150,6 +157,7 @@ def test_good_refreshes_are_never_too_many(world: World, alice: Person) -> None:
     assert works(world, tokens.access)
 
 
+@pytest.mark.quirk(number=26)
 @pytest.mark.parametrize(
     "path",
     [

@@ -63,6 +63,9 @@ def test_a_refresh_gives_a_new_pair_for_the_same_vault(
     assert works(world, tokens.access)  # until it expires, so that nothing under way fails
 
 
+@pytest.mark.threat(number=22)
+@pytest.mark.quirk(number=1)
+@pytest.mark.quirk(number=4)
 def test_fifty_refreshes_at_once_are_one_chain(world: World, app: Program, tokens: Tokens) -> None:
     replies = at_once(50, lambda _: Tokens.of(app.refresh(tokens.refresh)))
     assert len({one.refresh for one in replies}) == 1
@@ -71,6 +74,7 @@ def test_fifty_refreshes_at_once_are_one_chain(world: World, app: Program, token
     assert not refused(app.refresh(replies[0].refresh))
 
 
+@pytest.mark.quirk(number=2)
 def test_a_burst_that_drags_on_stays_one_chain(world: World, app: Program, tokens: Tokens) -> None:
     """33 to 76 seconds were measured (opik #8286)."""
     first = Tokens.of(app.refresh(tokens.refresh))
@@ -79,6 +83,8 @@ def test_a_burst_that_drags_on_stays_one_chain(world: World, app: Program, token
         assert Tokens.of(app.refresh(tokens.refresh)).refresh == first.refresh
 
 
+@pytest.mark.threat(number=22)
+@pytest.mark.quirk(number=4)
 def test_an_answer_that_got_lost_is_asked_for_again(
     world: World, app: Program, tokens: Tokens
 ) -> None:
@@ -93,6 +99,7 @@ def test_an_answer_that_got_lost_is_asked_for_again(
 # --- theft ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.threat(number=22)
 def test_an_older_token_ends_the_family_also_within_the_grace_window(
     world: World, app: Program, tokens: Tokens
 ) -> None:
@@ -105,6 +112,7 @@ def test_an_older_token_ends_the_family_also_within_the_grace_window(
     assert is_over(world, app, tokens, second, third)
 
 
+@pytest.mark.threat(number=22)
 def test_the_last_token_ends_the_family_after_the_grace_window(
     world: World, app: Program, tokens: Tokens
 ) -> None:
@@ -114,6 +122,7 @@ def test_the_last_token_ends_the_family_after_the_grace_window(
     assert is_over(world, app, tokens, second)
 
 
+@pytest.mark.quirk(number=2)
 def test_the_last_token_may_be_repeated_to_the_end_of_the_grace_window(
     world: World, app: Program, tokens: Tokens
 ) -> None:
@@ -122,6 +131,7 @@ def test_the_last_token_may_be_repeated_to_the_end_of_the_grace_window(
     assert Tokens.of(app.refresh(tokens.refresh)).refresh == second.refresh
 
 
+@pytest.mark.threat(number=22)
 def test_once_the_successor_was_used_the_last_token_is_an_older_one(
     world: World, app: Program, tokens: Tokens
 ) -> None:
@@ -132,6 +142,7 @@ def test_once_the_successor_was_used_the_last_token_is_an_older_one(
     assert is_over(world, app, second, third)
 
 
+@pytest.mark.threat(number=22)
 def test_another_client_neither_uses_nor_ends_a_token(
     world: World, app: Program, tokens: Tokens
 ) -> None:
@@ -151,6 +162,7 @@ def test_a_guess_touches_nothing(world: World, app: Program, tokens: Tokens, tok
     assert not refused(app.refresh(tokens.refresh))
 
 
+@pytest.mark.quirk(number=32)
 def test_families_are_apart(world: World, alice: Person, app: Program, tokens: Tokens) -> None:
     """One client id stands for every installation of an app (workers-oauth-provider #297)."""
     another = app.connect(alice)
@@ -163,6 +175,7 @@ def test_families_are_apart(world: World, alice: Person, app: Program, tokens: T
     assert not refused(app.refresh(another.refresh))
 
 
+@pytest.mark.threat(number=22)
 def test_of_thief_and_owner_at_once_neither_ends_up_with_more(
     world: World, app: Program, tokens: Tokens
 ) -> None:
@@ -179,6 +192,7 @@ def test_of_thief_and_owner_at_once_neither_ends_up_with_more(
 # --- what is asked for ---------------------------------------------------------------------------
 
 
+@pytest.mark.threat(number=10)
 def test_a_refresh_can_narrow_and_never_widen(world: World, alice: Person, app: Program) -> None:
     tokens = app.connect(alice, [READ, WRITE])
     narrow = Tokens.of(app.refresh(tokens.refresh, scope=READ))
@@ -230,11 +244,13 @@ def test_a_resource_is_checked_before_anything_is_used_up(
     assert not refused(app.refresh(tokens.refresh, resource=world.mcp))
 
 
+@pytest.mark.quirk(number=21)
 def test_a_resource_may_be_left_out(world: World, app: Program, tokens: Tokens) -> None:
     newer = Tokens.of(app.refresh(tokens.refresh, resource=None))
     assert works(world, newer.access)
 
 
+@pytest.mark.quirk(number=17)
 def test_a_refresh_token_comes_without_being_asked_for(alice: Person, app: Program) -> None:
     """Claude never asks for offline_access (claude-ai-mcp #840)."""
     assert app.connect(alice, [READ], asked=READ).refresh.startswith("mrt_")
@@ -249,6 +265,7 @@ def moving(data: Path) -> Iterator[World]:
         yield world
 
 
+@pytest.mark.quirk(number=8)
 def test_everything_outlives_a_restart(moving: World) -> None:
     """VS Code never signs in again after a server lost its tokens (vscode #270383)."""
     app = Program.registered(moving)
@@ -291,6 +308,8 @@ def test_no_connection_lasts_longer_than_half_a_year(moving: World) -> None:
     assert not works(moving, tokens.access)
 
 
+@pytest.mark.quirk(number=3)
+@pytest.mark.quirk(number=17)
 def test_lifetimes_and_grace_are_settings(data: Path) -> None:
     settings = {
         "access_token_minutes": 5,

@@ -92,6 +92,7 @@ def test_a_request_that_is_none_is_refused(
     assert (reply.status, reply.json["error"]) == (status, error)
 
 
+@pytest.mark.threat(number=27)
 def test_a_token_sent_twice_is_refused(world: World, app: Program, tokens: Tokens) -> None:
     fields = [("token", tokens.access), ("token", tokens.access), ("client_id", app.client_id)]
     assert world.form("/revoke", fields).json["error"] == "invalid_request"

@@ -5,6 +5,7 @@ What is found in clear anywhere but in its owner's hands is a leak, whoever wrot
 
 from __future__ import annotations
 
+import base64
 import io
 import logging
 from collections.abc import Iterator
@@ -168,6 +169,7 @@ def keys_of(world: World) -> list[bytes]:
     return [key for key in keys if key]
 
 
+@pytest.mark.threat(number=19)
 def test_no_file_holds_a_secret_in_clear(
     lived_in: World, canaries: Canaries, tmp_path: Path
 ) -> None:
@@ -185,6 +187,7 @@ def test_a_vault_holds_memories_and_no_other_secret(
     assert canaries.found_in(decrypted) == ["memory"]
 
 
+@pytest.mark.threat(number=18)
 def test_no_log_holds_a_secret_also_at_its_most_talkative(
     lived_in: World, canaries: Canaries, written: list[str]
 ) -> None:
@@ -212,6 +215,7 @@ MISPLACED: list[tuple[str, str, Headers]] = [
 ]
 
 
+@pytest.mark.threat(number=18)
 @pytest.mark.parametrize("as_json", [True, False])
 def test_a_credential_that_somebody_put_elsewhere_is_taken_out_of_the_log(
     lived_in: World, canaries: Canaries, as_json: bool, monkeypatch: pytest.MonkeyPatch
@@ -242,6 +246,7 @@ def test_a_credential_that_somebody_put_elsewhere_is_taken_out_of_the_log(
     assert canaries.found_in(said.getvalue().encode()) == []
 
 
+@pytest.mark.threat(number=19)
 def test_a_code_is_kept_as_a_hash_also_while_it_is_good(
     lived_in: World, canaries: Canaries, tmp_path: Path
 ) -> None:
@@ -258,6 +263,22 @@ def test_a_code_is_kept_as_a_hash_also_while_it_is_good(
     assert app.redeem(code, request.verifier).status == 200
 
 
+@pytest.mark.threat(number=19)
+def test_what_tokens_are_derived_from_is_in_no_database(lived_in: World) -> None:
+    """Or whoever took the databases and one old refresh token could go on from there."""
+    ring, place = lived_in.app.engine.store.keyring, lived_in.app.engine.store.directory
+    master = bytes.fromhex(place.master_key.read_text())
+    keys = (ring.derive("refresh tokens"), ring.derive("form tokens"), master)
+    files = [path for path in place.root.rglob("*") if path.is_file() and path != place.master_key]
+    assert {place.control, place.keys} < set(files)
+    for file in files:
+        held = file.read_bytes()
+        for key in keys:
+            for spelled in (key, key.hex().encode(), base64.b64encode(key).rstrip(b"=")):
+                assert spelled not in held, file.name
+
+
+@pytest.mark.threat(number=18)
 def test_a_token_in_the_address_opens_nothing(lived_in: World, canaries: Canaries) -> None:
     key = canaries.held["key False"]
     body = b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}'

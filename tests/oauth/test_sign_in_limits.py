@@ -34,6 +34,7 @@ def stranger(world: World, number: int = 1) -> Person:
     )
 
 
+@pytest.mark.threat(number=21)
 def test_each_wrong_password_makes_the_next_wait_longer_but_never_for_good(
     world: World, alice: Person
 ) -> None:
@@ -53,6 +54,7 @@ def test_each_wrong_password_makes_the_next_wait_longer_but_never_for_good(
     assert guesser.sign_in().url == f"{world.url}/connections"
 
 
+@pytest.mark.threat(number=21)
 def test_guesses_at_once_are_not_more_guesses(world: World, alice: Person) -> None:
     guessers = [stranger(world, number) for number in range(40)]
     pages = [guesser.open("/sign-in") for guesser in guessers]
@@ -60,6 +62,7 @@ def test_guesses_at_once_are_not_more_guesses(world: World, alice: Person) -> No
     assert Counter(answers) == {403: 5, 429: 35}
 
 
+@pytest.mark.threat(number=21)
 def test_guesses_at_many_accounts_are_counted_by_address(world: World) -> None:
     Person(world, "alice@example.com").set_up()
     statuses: list[int] = []
@@ -72,6 +75,7 @@ def test_guesses_at_many_accounts_are_counted_by_address(world: World) -> None:
     assert statuses[30:] == [429] * 5
 
 
+@pytest.mark.threat(number=21)
 def test_whoever_guesses_does_not_keep_the_owner_out(world: World, alice: Person) -> None:
     """Neither where the owner signed in before, nor anywhere with a recovery code."""
     for number in range(8):
@@ -87,6 +91,7 @@ def test_whoever_guesses_does_not_keep_the_owner_out(world: World, alice: Person
     assert page.url == f"{world.url}/connections"
 
 
+@pytest.mark.threat(number=21)
 def test_while_passwords_are_checked_others_are_answered(world: World, alice: Person) -> None:
     tokens = Program.registered(world).connect(alice)
     guessers = [stranger(world, number) for number in range(20)]

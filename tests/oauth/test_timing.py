@@ -28,6 +28,7 @@ def medians(tries: int, *works: Callable[[], object]) -> list[float]:
     return [statistics.median(times) for times in taken]
 
 
+@pytest.mark.threat(number=13)
 def test_a_token_that_was_revoked_takes_as_long_as_one_that_never_was(
     world: World, alice: Person
 ) -> None:
@@ -42,6 +43,7 @@ def test_a_token_that_was_revoked_takes_as_long_as_one_that_never_was(
     assert 0.5 < one / other < 2
 
 
+@pytest.mark.threat(number=13)
 @pytest.mark.parametrize("kind", ["unknown", "without a password"])
 def test_an_email_that_nobody_has_takes_as_long_as_a_wrong_password(
     world: World, alice: Person, kind: str
