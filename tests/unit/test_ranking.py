@@ -118,6 +118,19 @@ def test_without_a_model_only_words_and_their_neighbourhood_are_shown() -> None:
     assert order(ranking.fuse(floats(0, 0, 0, 0, 0), None, THREAD)) == []
 
 
+@pytest.mark.parametrize("memories", [2, 3, 5, 50, 500])
+def test_a_memory_without_a_vector_that_alone_holds_the_query_comes_first(memories: int) -> None:
+    """Whatever the others mean: it was stored a moment ago, and its vector comes in another."""
+    draw = np.random.default_rng(memories)
+    for _ in range(50):
+        words = np.zeros(memories, np.float32)
+        meaning = draw.normal(0.7, 0.05, memories).astype(np.float32)
+        words[0], meaning[0] = 1, NAN
+        meaning[1] += 0.25  # sounds like it
+        neighbours = Neighbours(np.full(memories, -1), np.full(memories, -1))
+        assert order(ranking.fuse(words, meaning, neighbours))[0] == 0
+
+
 # --- what breaks ties, and authors -------------------------------------------------------------
 
 

@@ -100,8 +100,7 @@ def fuse(
     held = np.square(words) if tokens is None else np.square(words) * _brevity(tokens)
     score = _standard(held)
     if meaning is not None:
-        together = WORDS * score + MEANING * _standard(_known(meaning))
-        score = together.astype(np.float32)
+        score = _with_meaning(score, meaning)
     score = _spread(score, neighbours)
     if prior is not None:
         score += TIE_BREAK * prior
@@ -160,12 +159,16 @@ def _standard(values: Floats) -> Floats:
     return ((values - values.mean()) / spread).astype(np.float32)
 
 
-def _known(meaning: Floats) -> Floats:
-    """A memory without a vector yet counts as average: neither for nor against it."""
+def _with_meaning(words: Floats, meaning: Floats) -> Floats:
+    """Both together; by words alone, at full weight, where there is no vector yet.
+
+    Counted as average instead, the very memory that a query names would lose to whatever sounds
+    like it until its vector is made.
+    """
     unknown = np.isnan(meaning)
-    if unknown.all():
-        return np.zeros(len(meaning), dtype=np.float32)
-    return np.where(unknown, np.float32(meaning[~unknown].mean()), meaning)
+    average = np.float32(0) if unknown.all() else meaning[~unknown].mean()
+    together = WORDS * words + MEANING * _standard(np.where(unknown, average, meaning))
+    return np.where(unknown, (WORDS + MEANING) * words, together).astype(np.float32)
 
 
 def _spread(score: Floats, neighbours: Neighbours) -> Floats:
