@@ -80,7 +80,9 @@ def serving(build: Callable[[str], ASGIApp]) -> Generator[Served]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         served = Served(listener.getsockname()[1])
         app = build(served.url)
-        config = uvicorn.Config(app, log_config=None, lifespan="on", access_log=False)
+        config = uvicorn.Config(
+            app, log_config=None, lifespan="on", access_log=False, proxy_headers=False
+        )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()

@@ -83,6 +83,17 @@ def test_a_request_is_logged_without_query_and_headers(
     assert "secret" not in caplog.text
 
 
+def test_a_proxy_that_nobody_named_is_warned_of_once(
+    served: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Or all of its visitors would share one stranger's limits, and nobody would know why."""
+    with caplog.at_level(logging.WARNING, logger="rememberd.http"):
+        for _ in range(2):
+            served.send("GET", "/health", headers=[("X-Forwarded-For", "203.0.113.9")])
+    assert [record.__dict__["data"]["address"] for record in caplog.records] == ["127.0.0.1"]
+    assert "trusted_proxies" in str(caplog.records[0].__dict__["data"])
+
+
 # --- probes ------------------------------------------------------------------------------------
 
 

@@ -7,10 +7,13 @@ stands further left and is never believed.
 from __future__ import annotations
 
 import ipaddress
+import logging
 from collections.abc import Sequence
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+logger = logging.getLogger(__name__)
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _MOST_HOPS = 20
@@ -23,12 +26,26 @@ class ClientAddress:
         self.app = app
         self.proxies: list[Network] = [ipaddress.ip_network(one, strict=False) for one in proxies]
 
+        self._has_warned = False
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and self.proxies and scope.get("client"):
+        if scope["type"] == "http" and scope.get("client"):
+            forwarded = Headers(scope=scope).getlist("x-forwarded-for")
             host, port = scope["client"]
-            hops = ",".join(Headers(scope=scope).getlist("x-forwarded-for")).split(",")
-            scope = {**scope, "client": (self._behind(host, hops[-_MOST_HOPS:]), port)}
+            if forwarded and not self._is_proxy(host):
+                self._warn(host)
+            elif forwarded:
+                hops = ",".join(forwarded).split(",")[-_MOST_HOPS:]
+                scope = {**scope, "client": (self._behind(host, hops), port)}
         await self.app(scope, receive, send)
+
+    def _warn(self, host: str) -> None:
+        """Once: with a proxy that is not known, all its visitors share the limits of one."""
+        if not self._has_warned:
+            self._has_warned = True
+            advice = "if it is a proxy of yours, add it to trusted_proxies"
+            data = {"address": host, "advice": advice}
+            logger.warning("an address that is not known forwards requests", extra={"data": data})
 
     def _behind(self, peer: str, hops: list[str]) -> str:
         address = peer
