@@ -109,6 +109,7 @@ def _assemble(
         engine.store, engine.clock, keys, _auth_options(settings, engine.public_url), network
     )
     servers = {toolset.path: _mcp_server(toolset, engine) for toolset in TOOLSETS}
+    sign_in = _sign_in(settings, engine, auth)
 
     async def control_answers() -> None:
         await engine.store.control.read(lambda tx: tx.value("any_vault"))
@@ -125,10 +126,17 @@ def _assemble(
                 for path, server in servers.items()
             },
             health=Health(engine.clock, {"database": control_answers}),
-            sign_in=_sign_in(settings, engine, auth),
+            sign_in=sign_in,
         ),
         local=routes.build_local(
-            LocalInterface(engine, keys, auth.accounts, _facts(engine, role), leave),
+            LocalInterface(
+                engine,
+                keys,
+                auth.accounts,
+                _facts(engine, role),
+                routes.discovery_documents(sign_in.metadata),
+                leave,
+            ),
             LocalMcp(servers[VAULT.path], engine, keys.verify),
         ),
         first_vault=first,
@@ -142,6 +150,7 @@ def _facts(engine: Engine, role: str) -> dict[str, Any]:
         "pid": os.getpid(),
         "version": __version__,
         "public_url": engine.public_url,
+        "mounts": [toolset.path for toolset in TOOLSETS],
     }
 
 

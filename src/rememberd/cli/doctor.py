@@ -1,7 +1,7 @@
 """`rememberd doctor`: is everything in working order, and what to do about what is not.
 
 The owner of the data directory looks at the storage (`engine/diagnosis.py`); here is what only a
-client can see: files, ports, and whether the public URL leads to us.
+client can see: files, ports, and whether the public URL leads to us and to nothing else.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import typer
 from rich.text import Text
 
 from rememberd.cli import listeners, options, output
+from rememberd.cli.checks import Check, check
 from rememberd.cli.options import AsJson, Data
-from rememberd.cli.outside import Check, check, look_at
+from rememberd.cli.outside import look_at
 from rememberd.cli.owner import Owner, ask_owner
 from rememberd.errors import AddressUnavailable, InvalidInput, RememberdError
 from rememberd.settings import Settings, find_config_file
@@ -25,7 +26,8 @@ _COLOURS = {"ok": "green", "warning": "yellow", "failed": "bold red", "skipped":
 def doctor(context: typer.Context, as_json: AsJson = False, data: Data = None) -> None:
     """Check everything, with a real round trip in a vault made for it and erased after it.
 
-    Ends with code 1 when a check failed.
+    A running server is also looked at through its public URL, as apps do. Ends with code 1 when a
+    check failed.
 
     Example: rememberd doctor
     """
@@ -50,7 +52,9 @@ def _examine(settings: Settings) -> list[Check]:
         found = (await owner.post("/diagnosis", {}, repeatable=True))["checks"]
         if facts["role"] != "server":
             return [*found, *_without_server(settings)]
-        return [*found, _server(facts), *await look_at(facts["public_url"])]
+        documents = (await owner.get("/discovery"))["documents"]
+        outside = await look_at(facts["public_url"], facts["mounts"], documents)
+        return [*found, _server(settings, facts), *outside]
 
     try:
         return ask_owner(settings, ask)
@@ -58,8 +62,12 @@ def _examine(settings: Settings) -> list[Check]:
         return [check("data directory", "failed", error.message)]
 
 
-def _server(facts: dict[str, Any]) -> Check:
-    return check("server", "ok", f"process {facts['pid']}, version {facts['version']}")
+def _server(settings: Settings, facts: dict[str, Any]) -> Check:
+    told = f"process {facts['pid']}, version {facts['version']}"
+    if settings.public_url in (None, facts["public_url"]):
+        return check("server", "ok", told)
+    detail = f"{told}: its public_url is {facts['public_url']}, here it is {settings.public_url}."
+    return check("server", "warning", detail, "Start it again with the same settings.")
 
 
 def _without_server(settings: Settings) -> list[Check]:

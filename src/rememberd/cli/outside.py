@@ -6,45 +6,56 @@ Every check says what it saw; none of them sends a key.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+from rememberd.cli import discovery
+from rememberd.cli.checks import Check, check, seen, way_out
+from rememberd.cli.discovery import Document
 
 if TYPE_CHECKING:
     import httpx2
 
-Outcome = Literal["ok", "warning", "failed", "skipped"]
 _TIMEOUT_SECONDS = 10.0
 _MOST_CLOCK_SECONDS = 60.0
+# What the server answers to an empty request: each would be a sign-in that cannot go on elsewhere.
+_ENDPOINTS = (
+    ("GET", "/authorize", "text/html"),
+    ("POST", "/register", "application/json"),
+    ("POST", "/token", "application/json"),
+)
 
 
-class Check(TypedDict):
-    """One line of the doctor's report. `advice` says what to do unless all is well."""
-
-    name: str
-    outcome: Outcome
-    detail: str
-    advice: str | None
-
-
-def check(name: str, outcome: Outcome, detail: str, advice: str | None = None) -> Check:
-    return Check(name=name, outcome=outcome, detail=detail, advice=advice)
-
-
-async def look_at(public_url: str) -> list[Check]:
-    """Does the URL lead to us, without detours, and does the sign-in start at the right place?"""
+async def look_at(
+    public_url: str, mounts: Sequence[str], documents: Sequence[Document]
+) -> list[Check]:
+    """Does the URL lead to us, unchanged and without detours, for all that a sign-in needs?"""
     import httpx2  # noqa: PLC0415 - see `line.client_of`
 
     proxies = not _is_loopback(public_url)  # a proxy could not lead back to this machine
     try:
         async with httpx2.AsyncClient(timeout=_TIMEOUT_SECONDS, trust_env=proxies) as client:
             health = await client.get(f"{public_url}/health")
-            found = _health(public_url, health)
-            if found["outcome"] != "ok":
-                return [found]
-            answer = await client.post(f"{public_url}/mcp", json={})
-            return [found, _redirect(answer), _challenge(public_url, answer), _clock(health)]
+            if not _is_ours(health):
+                detail = f"{public_url}: {seen(health)}, and not as rememberd does."
+                return [check("public url", "failed", detail, way_out(health))]
+            calls = {
+                spelling: await client.post(public_url + spelling, json={})
+                for mount in mounts
+                for spelling in (mount, f"{mount}/")
+            }
+            return [
+                check("public url", "ok", f"{public_url} answers."),
+                await _encryption(client, public_url),
+                _redirects(calls),
+                _challenges(public_url, {mount: calls[mount] for mount in mounts}),
+                await discovery.compare(client, public_url, documents),
+                await _sign_in(client, public_url),
+                _clock(health),
+            ]
     except httpx2.HTTPError as error:
         reason = str(error) or type(error).__name__
         detail = f"{public_url} cannot be reached from here: {reason}."
@@ -59,32 +70,66 @@ def _is_loopback(url: str) -> bool:
         return host == "localhost"
 
 
-def _health(public_url: str, answer: httpx2.Response) -> Check:
+def _is_ours(health: httpx2.Response) -> bool:
     try:
-        ours = answer.is_success and answer.json().get("service") == "rememberd"
+        return health.is_success and health.json().get("service") == "rememberd"
     except (ValueError, AttributeError):
-        ours = False
-    if ours:
-        return check("public url", "ok", f"{public_url} answers.")
-    detail = f"{public_url}/health answers {answer.status_code}, and not as rememberd does."
-    return check("public url", "failed", detail, "Does the proxy pass every path on?")
+        return False
 
 
-def _redirect(answer: httpx2.Response) -> Check:
-    if not answer.has_redirect_location:
-        return check("redirects", "ok", "None on /mcp.")
-    detail = f"/mcp answers {answer.status_code} to {answer.headers['location']}."
-    advice = "Clients drop the key when redirected: set public_url to where it leads."
-    return check("redirects", "failed", detail, advice)
+async def _encryption(client: httpx2.AsyncClient, public_url: str) -> Check:
+    """Plain http beside https is fine when it leads there, or nowhere."""
+    import httpx2  # noqa: PLC0415
+
+    if _is_loopback(public_url):
+        return check("encryption", "skipped", "Not needed on one machine.")
+    url = urlsplit(public_url)
+    if url.scheme == "http":
+        detail = "Keys travel in clear, and nobody can sign in with a password."
+        advice = "Put TLS in front and set public_url to the https address."
+        return check("encryption", "warning", detail, advice)
+    plain_url = f"http://{url.netloc.removesuffix(f':{url.port}')}"
+    try:
+        plain = await client.get(f"{plain_url}/health")
+    except httpx2.HTTPError:
+        return check("encryption", "ok", "There is no way in without it.")
+    if not _is_ours(plain):
+        return check("encryption", "ok", "Plain http does not lead in.")
+    detail = f"{plain_url} leads in as well: a key that is sent there travels in clear."
+    return check("encryption", "warning", detail, "Let the proxy redirect http to https.")
 
 
-def _challenge(public_url: str, answer: httpx2.Response) -> Check:
+def _redirects(calls: Mapping[str, httpx2.Response]) -> Check:
+    for answer in calls.values():
+        if answer.has_redirect_location:
+            detail = f"{seen(answer)}, and clients drop the key when redirected."
+            return check("redirects", "failed", detail, way_out(answer))
+    return check("redirects", "ok", f"None on {' and '.join(calls)}.")
+
+
+def _challenges(public_url: str, calls: Mapping[str, httpx2.Response]) -> Check:
     """RFC 9728 §5.1: the 401 says where the resource describes itself; clients start there."""
-    wanted = f'resource_metadata="{public_url}/.well-known/oauth-protected-resource/mcp"'
-    if answer.status_code == 401 and wanted in answer.headers.get("www-authenticate", ""):
-        return check("challenge", "ok", "A call without a key is told where to sign in.")
-    detail = f"A call without a key gets {answer.status_code}, without the right challenge."
-    return check("challenge", "failed", detail, "Does the proxy pass WWW-Authenticate on?")
+    for mount, answer in calls.items():
+        if answer.has_redirect_location:
+            return check("challenge", "skipped", f"{mount} is redirected.")
+        where = f"{public_url}/.well-known/oauth-protected-resource{mount}"
+        told = answer.headers.get("www-authenticate", "")
+        if answer.status_code != 401 or f'resource_metadata="{where}"' not in told:
+            detail = f"A call of {mount} without a key gets {answer.status_code}, without "
+            advice = "Does the proxy pass WWW-Authenticate on?"
+            return check("challenge", "failed", f"{detail}the right challenge.", advice)
+    return check("challenge", "ok", "A call without a key is told where to sign in.")
+
+
+async def _sign_in(client: httpx2.AsyncClient, public_url: str) -> Check:
+    """Each endpoint is asked for nothing, which only it refuses in its own way."""
+    for method, path, kind in _ENDPOINTS:
+        answer = await client.request(method, public_url + path)
+        told = answer.headers.get("content-type", "")
+        if answer.status_code != 400 or not told.startswith(kind):
+            detail = f"{seen(answer)}, and not as rememberd does."
+            return check("sign-in", "failed", detail, way_out(answer))
+    return check("sign-in", "ok", "/authorize, /register and /token are reached.")
 
 
 def _clock(answer: httpx2.Response) -> Check:

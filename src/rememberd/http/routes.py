@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from rememberd.auth.endpoints.authorize import Authorize
@@ -39,6 +41,7 @@ _PAGES = (
     *("/sign-in", "/sign-in/recovery", "/sign-in/passkey-options", "/sign-out"),
 )
 _FORMS = ("/token", "/revoke")  # a client's credentials are in the form
+_KNOWN = "/.well-known"
 
 Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
 
@@ -100,21 +103,10 @@ def build(
 
 def _sign_in(sign_in: SignIn) -> list[BaseRoute]:
     metadata = sign_in.metadata
-    known = "/.well-known"
-    documents = {
-        f"{known}/oauth-protected-resource": metadata.protected_resource,
-        f"{known}/oauth-protected-resource/{{path:path}}": metadata.protected_resource,
-        f"{known}/oauth-authorization-server": metadata.authorization_server,
-        f"{known}/openid-configuration": metadata.openid_configuration,
-        "/jwks.json": metadata.keys,
+    documents: dict[str, Any] = {
+        **discovery_documents(metadata),
+        f"{_KNOWN}/oauth-protected-resource/{{path:path}}": metadata.protected_resource,
     }
-    for path in metadata.paths:  # where clients look that take an MCP URL for the issuer
-        documents |= {
-            f"{known}/oauth-authorization-server{path}": metadata.authorization_server,
-            f"{known}/openid-configuration{path}": metadata.openid_configuration,
-            f"{path}{known}/oauth-authorization-server": metadata.authorization_server,
-            f"{path}{known}/openid-configuration": metadata.openid_configuration,
-        }
     forms = {
         "/token": sign_in.token.answer,
         "/register": sign_in.register.answer,
@@ -134,6 +126,26 @@ def _sign_in(sign_in: SignIn) -> list[BaseRoute]:
         Route("/authorize", sign_in.authorize.answer, methods=["GET", "POST"]),
         *sign_in.pages,
     ]
+
+
+def discovery_documents(metadata: Metadata) -> dict[str, Response]:
+    """Every path where clients look for a document, and the document there."""
+    found = {
+        f"{_KNOWN}/oauth-protected-resource": metadata.first_resource,
+        f"{_KNOWN}/oauth-authorization-server": metadata.authorization_server,
+        f"{_KNOWN}/openid-configuration": metadata.openid_configuration,
+        "/jwks.json": metadata.keys,
+    }
+    for path in metadata.paths:
+        found |= {
+            f"{_KNOWN}/oauth-protected-resource{path}": metadata.resources[path],
+            # where clients look that take an MCP URL for the issuer
+            f"{_KNOWN}/oauth-authorization-server{path}": metadata.authorization_server,
+            f"{_KNOWN}/openid-configuration{path}": metadata.openid_configuration,
+            f"{path}{_KNOWN}/oauth-authorization-server": metadata.authorization_server,
+            f"{path}{_KNOWN}/openid-configuration": metadata.openid_configuration,
+        }
+    return found
 
 
 def build_local(interface: LocalInterface, mcp: LocalMcp) -> Starlette:
@@ -163,6 +175,7 @@ def build_local(interface: LocalInterface, mcp: LocalMcp) -> Starlette:
             Route("/certificates/{id}", interface.certificate),
             Route("/audit", interface.verify_audit),
             Route("/diagnosis", interface.diagnose, methods=["POST"]),
+            Route("/discovery", interface.discovery),
         ],
         middleware=[Middleware(RequestLog), Middleware(LastResort)],
         exception_handlers={HTTPException: on_http_error, RememberdError: on_domain_error},

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from rememberd.auth.accounts import Accounts
 from rememberd.auth.principals import COMMAND_LINE, Keys, NewKey
@@ -87,12 +87,14 @@ class LocalInterface:
         keys: Keys,
         accounts: Accounts,
         facts: Mapping[str, Any],
+        documents: Mapping[str, Response],
         leave: Callable[[], None] | None = None,
     ) -> None:
         self._engine = engine
         self._keys = keys
         self._accounts = accounts
         self._facts = dict(facts)
+        self._documents = documents
         self._leave = leave
 
     # -- the owner -------------------------------------------------------------------------------
@@ -189,6 +191,11 @@ class LocalInterface:
         checks = await diagnosis.diagnose(self._engine)
         return JSONResponse({"checks": [asdict(check) for check in checks]})
 
+    async def discovery(self, _: Request) -> JSONResponse:
+        """What clients are to find at each path, for the doctor to compare."""
+        found = [_document(path, sent) for path, sent in self._documents.items()]
+        return JSONResponse({"documents": found})
+
     async def certificate(self, request: Request) -> JSONResponse:
         wanted = request.path_params["id"]
         store = self._engine.store
@@ -234,6 +241,10 @@ def _new_key(made: NewKey, vault: str) -> dict[str, Any]:
         "name": made.key.name,
         "scopes": ordered(made.key.scopes),
     }
+
+
+def _document(path: str, sent: Response) -> dict[str, Any]:
+    return {"path": path, "type": sent.headers["content-type"], "body": bytes(sent.body).decode()}
 
 
 def _certificate(proof: Certificate) -> dict[str, Any]:

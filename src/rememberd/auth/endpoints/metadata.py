@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from rememberd.model import READ
 
@@ -19,37 +19,29 @@ ALGORITHMS = ("RS256", "ES256")
 
 
 class Metadata:
-    """`paths` are those of the MCP mounts; the first one is what the root document describes."""
+    """Each document as it is sent, whoever asks. `paths` are those of the MCP mounts."""
 
     def __init__(self, issuer: str, paths: Sequence[str], *, documents: bool) -> None:
         self.paths = tuple(paths)
-        self._server = _server(issuer, paths, documents)
-        self._openid = self._server | _openid(issuer)
-        self._resources = {path: _resource(issuer, path) for path in paths}
-        self._resources[""] = self._resources[paths[0]]
+        server = _server(issuer, paths, documents)
+        self.authorization_server = _cached(server)
+        self.openid_configuration = _cached(server | _openid(issuer))
+        self.keys = _cached({"keys": []})  # tokens here are opaque: there is nothing to verify
+        self.resources = {path: _cached(_resource(issuer, path)) for path in paths}
+        self.first_resource = self.resources[paths[0]]  #: what the root document describes
 
-    async def authorization_server(self, _: Request) -> JSONResponse:
-        return _cached(self._server)
-
-    async def openid_configuration(self, _: Request) -> JSONResponse:
-        return _cached(self._openid)
-
-    async def protected_resource(self, request: Request) -> JSONResponse:
-        """At the root, and below the path of each mount (RFC 9728 §3.1)."""
-        path = request.path_params.get("path", "").rstrip("/")
-        document = self._resources.get(f"/{path}" if path else "")
-        if document is None:
+    async def protected_resource(self, request: Request) -> Response:
+        """Below the root, whatever the path: as a mount is spelled, with a slash, or unknown."""
+        path = request.path_params["path"].rstrip("/")
+        found = self.resources.get(f"/{path}") if path else self.first_resource
+        if found is None:
             # JSON even so: clients parse what they find here (google_workspace_mcp #382).
             text = "There is no protected resource at this path."
             return JSONResponse({"error": "not_found", "error_description": text}, 404)
-        return _cached(document)
-
-    async def keys(self, _: Request) -> JSONResponse:
-        """Tokens here are opaque, so there is nothing to verify them with."""
-        return _cached({"keys": []})
+        return found
 
 
-def _cached(document: dict[str, Any]) -> JSONResponse:
+def _cached(document: dict[str, Any]) -> Response:
     return JSONResponse(document, headers={"Cache-Control": "public, max-age=300"})
 
 
