@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import json
 import os
+import shlex
 import signal
 import socket
 import stat
@@ -78,9 +79,27 @@ def test_what_it_says_first(server: Server, place: Place) -> None:
     told = server.stop()
     assert "rememberd key create --vault personal" in told.err
     assert f"claude mcp add --transport http rememberd {server.url}/mcp" in told.err
-    assert "rememberd keys export FILE" in told.err
+    assert f"rememberd keys export FILE --data {place.data}`" in told.err
     with serving(place) as again:
         assert "keys export" not in again.stop().err  # said once
+
+
+def test_the_commands_it_prints_lead_to_its_data_from_anywhere(place: Place) -> None:
+    """As a person copies them: another folder, another shell, the program not on the path."""
+    with serving(place, "--data", "my data") as server:
+        said = server.stop().err
+    [line] = [line for line in said.splitlines() if "key create" in line]
+    environment = {name: text for name, text in place.environment().items() if "DATA" not in name}
+    done = subprocess.run(
+        shlex.split(line), env=environment | {"PATH": "/usr/bin"}, cwd="/", capture_output=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(place.json("key", "list", "--data", "my data")["keys"]) == 1
+
+
+def test_a_command_says_when_it_begins_a_data_directory(place: Place) -> None:
+    assert f"Made a new data directory, {place.data}." in place.ok("vault", "list").err
+    assert place.ok("vault", "list").err == ""
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -33,7 +33,7 @@ def test_it_warns_that_losing_master_key_and_exports_loses_all_vaults(fresh: Wor
     form = page.form(having="password")
     page = alice.submit(page, form, ("email", alice.email), ("password", alice.password))
     assert "loses all vaults for good" in page.text
-    assert "rememberd keys export" in page.text
+    assert f"rememberd keys export FILE --data {fresh.data}" in page.text
 
 
 def test_what_is_wrong_is_said_at_its_field_and_the_link_still_works(fresh: World) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rememberd.cli import line, listeners
+from rememberd.cli import line, listeners, output
 from rememberd.cli.exits import Refusal
 from rememberd.errors import DataDirectoryBusy, OutcomeUnknown, OwnerUnreachable, RememberdError
 from rememberd.settings import Settings
@@ -164,6 +164,11 @@ class Owner:
 
         try:
             async with hosting.pass_by(self._settings, self._role, make_room) as app:
+                if app.first_vault:
+                    output.note(
+                        f"Made a new data directory, {self._directory.root}. For another one say "
+                        "--data DIR, or set REMEMBERD_DATA."
+                    )
                 stays = self._role == "stdio"  # for hours; a command works when it leaves
                 async with hosting.working(app.worker) if stays else nullcontext():
                     reached.set_result(app.local)

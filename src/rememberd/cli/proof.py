@@ -17,6 +17,7 @@ from rich.text import Text
 
 from rememberd import __version__, log
 from rememberd.cli import line, output
+from rememberd.cli.program import program
 from rememberd.errors import RememberdError
 from rememberd.settings import Settings
 
@@ -39,10 +40,10 @@ def prove() -> None:
         settings = Settings.model_validate({"data": Path(folder), "port": 0})
         found = asyncio.run(_play(settings))
     if not found:
-        output.error("The phrase was not found. `rememberd doctor` may say why.")
+        output.error(f"The phrase was not found. `{program()} doctor` may say why.")
         raise typer.Exit(1)
     output.result()
-    output.result(Text("Found.", "bold green"), "Now with your own apps: rememberd serve")
+    output.result(Text("Found.", "bold green"), f"Now with your own apps: {program()} serve")
 
 
 async def _play(settings: Settings) -> bool:

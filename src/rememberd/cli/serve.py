@@ -11,6 +11,7 @@ from rich.text import Text
 from rememberd import __version__
 from rememberd.cli import options, output
 from rememberd.cli.options import Data
+from rememberd.cli.program import command
 from rememberd.settings import Settings
 
 if TYPE_CHECKING:
@@ -57,13 +58,14 @@ def _greet(settings: Settings, app: App, setup: str | None) -> None:
         output.note(Text(f"  {url}/setup?token={setup}", "cyan"))
     output.note()
     output.note(output.dim("Apps that cannot sign in take a key instead:"))
-    output.note(f"  rememberd key create --vault {vault}")
+    output.note(f"  {command(settings, f'key create --vault {vault}')}")
     output.note(Text("  ") + output.claude_line(url, "mk_…"))
     if app.first_vault:
         output.note()
         output.warning(
             "master.key in the data directory opens every vault. Whoever loses it and every key "
-            "export loses them all: run `rememberd keys export FILE` and keep the file elsewhere."
+            f"export loses them all: run `{command(settings, 'keys export FILE')}` and keep the "
+            "file elsewhere."
         )
     if settings.host not in _LOOPBACK and urlsplit(url).scheme != "https":
         output.warning(

@@ -11,7 +11,9 @@ from rich.text import Text
 from rememberd.cli import options, output
 from rememberd.cli.options import AsJson, Data
 from rememberd.cli.owner import ask_owner
+from rememberd.cli.program import command
 from rememberd.errors import Conflict, InvalidInput
+from rememberd.settings import Settings
 
 
 def setup(
@@ -34,7 +36,7 @@ def setup(
     settings = options.load(context, data)
     if email is None:
         made = ask_owner(settings, lambda owner: owner.post("/setup", {}))
-        return _show_link(made, as_json=as_json)
+        return _show_link(settings, made, as_json=as_json)
     body = {"email": email, "name": name, "password": _password(from_stdin=password_stdin)}
     made = ask_owner(settings, lambda owner: owner.post("/accounts", body))
     if as_json:
@@ -43,10 +45,10 @@ def setup(
     output.note("Recovery codes, each good for one sign-in. They are shown once; write them down:")
     for code in made["recovery_codes"]:
         output.result(f"  {code}")
-    _warn_about_keys()
+    _warn_about_keys(settings)
 
 
-def _show_link(made: dict[str, Any], *, as_json: bool) -> None:
+def _show_link(settings: Settings, made: dict[str, Any], *, as_json: bool) -> None:
     link = made["setup_link"]
     if link is None:
         raise Conflict(
@@ -56,13 +58,14 @@ def _show_link(made: dict[str, Any], *, as_json: bool) -> None:
         return output.document(made)
     output.note("Open this link once, within a day, to make the first account:")
     output.result(Text(link, "cyan"))
-    _warn_about_keys()
+    _warn_about_keys(settings)
 
 
-def _warn_about_keys() -> None:
+def _warn_about_keys(settings: Settings) -> None:
     output.warning(
         "Signing in does not bring lost keys back. Whoever loses the master key and every key "
-        "export loses all vaults: run `rememberd keys export FILE` and keep the file elsewhere."
+        f"export loses all vaults: run `{command(settings, 'keys export FILE')}` and keep the file "
+        "elsewhere."
     )
 
 

@@ -55,7 +55,7 @@ class Console:
         pages, engine, auth = self._pages, self._engine, self._auth
         consents, members = auth.consents, auth.members
         home = Home(pages, auth.accounts)
-        set_up = SetUp(pages, auth.accounts)
+        set_up = SetUp(pages, auth.accounts, engine.store.directory.command("keys export FILE"))
         join = Join(pages, auth.accounts, members)
         sign_in = SignIn(pages, auth.accounts, auth.passkeys)
         recovery = Recovery(pages, auth.accounts, auth.sessions)

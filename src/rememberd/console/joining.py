@@ -21,9 +21,10 @@ from rememberd.store.accounts import Invitation
 class SetUp:
     """The first account, which owns the vaults that are there already."""
 
-    def __init__(self, pages: Pages, accounts: Accounts) -> None:
+    def __init__(self, pages: Pages, accounts: Accounts, keys_export: str) -> None:
         self._pages = pages
         self._accounts = accounts
+        self._keys_export = keys_export  #: the command that keeps the vaults' keys safe
 
     async def show(self, visit: Visit, problem: Problem | None = None) -> Response:
         await self._invitation(visit)
@@ -31,7 +32,7 @@ class SetUp:
 
     async def submit(self, visit: Visit) -> Response:
         await self._invitation(visit)
-        return await _welcome(visit, self._pages, self._accounts, is_first=True)
+        return await _welcome(visit, self._pages, self._accounts, self._keys_export)
 
     async def _invitation(self, visit: Visit) -> None:
         found = await self._accounts.invitation(visit.query("token"))
@@ -64,7 +65,7 @@ class Join:
         if visit.form.get("action") == "join":
             await self._accounts.accept_signed_in(visit.query("token"), visit.account)
             return see_other("/members")
-        return await _welcome(visit, self._pages, self._accounts, is_first=False)
+        return await _welcome(visit, self._pages, self._accounts)
 
     async def _invitation(self, visit: Visit) -> Invitation:
         found = await self._accounts.invitation(visit.query("token"))
@@ -73,7 +74,9 @@ class Join:
         return found
 
 
-async def _welcome(visit: Visit, pages: Pages, accounts: Accounts, *, is_first: bool) -> Response:
+async def _welcome(
+    visit: Visit, pages: Pages, accounts: Accounts, keys_export: str | None = None
+) -> Response:
     password = visit.form.secret("password")
     if not password and visit.form.get("action") != "passkey":
         raise InvalidInput("Choose a password.", field="password")
@@ -84,4 +87,6 @@ async def _welcome(visit: Visit, pages: Pages, accounts: Accounts, *, is_first: 
         password or None,
     )
     await visit.begin(made.account)
-    return await pages.page(visit, "welcome.html", codes=made.recovery_codes, is_first=is_first)
+    return await pages.page(
+        visit, "welcome.html", codes=made.recovery_codes, keys_export=keys_export
+    )

@@ -9,11 +9,13 @@ from __future__ import annotations
 import fcntl
 import os
 import platform
+import shlex
 import subprocess
 from pathlib import Path
 from types import TracebackType
 
 from rememberd.errors import DataDirectoryBusy, StorageError, UnsupportedFileSystem
+from rememberd.settings import default_data_dir
 
 # SQLite's locks and shared memory do not hold on these: https://sqlite.org/faq.html#q5
 NETWORK = frozenset(
@@ -52,6 +54,11 @@ class DataDirectory:
 
     def vault(self, vault_id: str, generation: int) -> Path:
         return self.vaults / f"{vault_id}.{generation}.db"
+
+    def command(self, words: str, *, program: str = "rememberd") -> str:
+        """The line that does `words`, such as `keys export FILE`, here and nowhere else."""
+        where = "" if self.root == default_data_dir() else f" --data {shlex.quote(str(self.root))}"
+        return f"{program} {words}{where}"
 
 
 class Lock:
