@@ -10,9 +10,18 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from rememberd.errors import InvalidInput
 
@@ -123,10 +132,13 @@ class Settings(BaseModel):
     )
     embedder_url: str | None = Field(
         None,
-        description="Base URL for `openai`, such as `http://localhost:11434/v1`. Memory text is "
-        "sent there.",
+        validate_default=True,
+        description="Base URL for `openai`, which needs it, such as `http://localhost:11434/v1`. "
+        "Memory text is sent there.",
     )
-    embedder_model: str | None = Field(None, description="Model name for `openai`.")
+    embedder_model: str | None = Field(
+        None, validate_default=True, description="Model name for `openai`, which needs it."
+    )
     embedder_api_key: SecretStr | None = Field(None, description="API key for `openai`.")
     embedder_dimension: int | None = Field(
         None, ge=8, le=8192, description="Length of the vectors of `openai`; found out when unset."
@@ -179,6 +191,32 @@ class Settings(BaseModel):
         for proxy in proxies:
             ipaddress.ip_network(proxy, strict=False)  # raises ValueError with a plain sentence
         return proxies
+
+    @field_validator("embedder_url", "embedder_model")
+    @classmethod
+    def _needed_by_openai(cls, value: str | None, others: ValidationInfo) -> str | None:
+        if not value and others.data.get("embedder") == "openai":
+            raise ValueError("is needed, because embedder is openai")
+        return value or None
+
+    @field_validator("embedder_url")
+    @classmethod
+    def _web_address(cls, url: str | None) -> str | None:
+        if url is None:
+            return None
+        parts = urlsplit(url)
+        # To ask for a port that is none raises ValueError, with a plain sentence.
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+            raise ValueError("must be an http or https URL, such as http://localhost:11434/v1")
+        return url
+
+    @field_validator("embedder_api_key")
+    @classmethod
+    def _fits_a_header(cls, key: SecretStr | None) -> SecretStr | None:
+        text = key.get_secret_value() if key else ""
+        if not (text.isascii() and text.isprintable()):
+            raise ValueError("must be of printable ASCII characters")
+        return key
 
     def url(self, port: int | None = None) -> str:
         """The public URL; `port` is the one listened on when `port` was 0."""

@@ -158,6 +158,10 @@ def test_a_port_in_use_is_named(place: Place) -> None:
         ({"REMEMBERD_CONFIG": "/nowhere/config.toml"}, "/nowhere/config.toml"),
         ({"REMEMBERD_HOST": "192.0.2.1"}, "192.0.2.1"),
         ({"REMEMBERD_MASTER_KEY": "abc"}, "REMEMBERD_MASTER_KEY"),
+        ({"REMEMBERD_EMBEDDER": "openai"}, "embedder_url"),
+        ({"REMEMBERD_EMBEDDER": "openai", "REMEMBERD_EMBEDDER_URL": "http://h"}, "embedder_model"),
+        ({"REMEMBERD_EMBEDDER_URL": "localhost:11434"}, "embedder_url (from environment)"),
+        ({"REMEMBERD_EMBEDDER_API_KEY": "clé"}, "embedder_api_key (from environment)"),
     ],
 )
 def test_a_bad_setting_is_named_with_where_it_came_from(

@@ -16,7 +16,7 @@ from rememberd.engine.dates import date_search
 from rememberd.engine.forget import delete_memories, forget_all
 from rememberd.engine.search import search_memories
 from rememberd.engine.status import Status, status
-from rememberd.errors import EmbedderUnavailable, UpstreamBusy
+from rememberd.errors import EmbedderUnavailable, InvalidInput, RememberdError, UpstreamBusy
 from rememberd.inference.embed import Kind, Purpose
 from rememberd.model import Filters, Principal
 from rememberd.store.transaction import Transaction
@@ -217,6 +217,21 @@ async def test_two_workers_that_embed_the_same_memory_leave_one_vector(
 
 
 # -- a model that fails ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [EmbedderUnavailable, InvalidInput, UpstreamBusy])
+async def test_a_model_that_cannot_be_loaded_leaves_the_words(
+    data_dir: Path, kind: type[RememberdError]
+) -> None:
+    models = Models()
+    models.error = kind("the model is not to be had")
+    async with world_on(data_dir, models) as world:
+        alice = await world.vault("alice")
+        await world.keep(alice, "pears and plums")
+        await world.settled()
+        assert await found(world, alice, "plums") == ["pears and plums"]
+        meaning = (await seen(world, alice)).meaning
+        assert (meaning.state, meaning.reason) == ("unavailable", "the model is not to be had")
 
 
 async def test_a_model_that_fails_at_a_query_leaves_the_words(

@@ -12,7 +12,7 @@ import pytest
 from rememberd.app import App, build_app
 from rememberd.engine import meaning
 from rememberd.engine.store import store_memory
-from rememberd.errors import EmbedderUnavailable
+from rememberd.errors import EmbedderUnavailable, RememberdError
 from rememberd.inference.embed import Embedder, Kind
 from rememberd.model import SCOPES, Draft, Memory, Principal
 from rememberd.settings import Settings
@@ -24,12 +24,18 @@ URL = "http://localhost:8420"
 
 
 class Models:
-    """Which embedders can be loaded, by kind. `bundled` is there unless it is taken away."""
+    """Which embedders can be loaded, by kind. `bundled` is there unless it is taken away.
+
+    `error` is raised instead when it is set.
+    """
 
     def __init__(self) -> None:
         self.by_kind: dict[str, Embedder] = {"bundled": WordHashEmbedder()}
+        self.error: RememberdError | None = None
 
     async def open(self, kind: Kind, **options: Any) -> Embedder | None:
+        if self.error is not None:
+            raise self.error
         if kind == "off":
             return None
         if kind not in self.by_kind:

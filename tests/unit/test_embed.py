@@ -127,6 +127,7 @@ async def test_off_is_no_embedder() -> None:
         ("http://localhost:1/v1", None, "embedder_model"),
         ("localhost:11434/v1", "m", "embedder_url"),
         ("ftp://localhost/v1", "m", "embedder_url"),
+        ("http://localhost:port/v1", "m", "embedder_url"),
     ],
 )
 async def test_a_hosted_embedder_needs_a_url_and_a_model(

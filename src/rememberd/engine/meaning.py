@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rememberd.clock import Clock
-from rememberd.errors import EmbedderUnavailable, UpstreamBusy
+from rememberd.errors import EmbedderUnavailable, InvalidInput, UpstreamBusy
 from rememberd.inference.embed import Embedder, Kind, open_embedder
 
 RETRY_SECONDS = 60.0
@@ -93,7 +93,7 @@ class Meaning:
                 timeout=options.timeout,
             )
             self._failed = None
-        except (EmbedderUnavailable, UpstreamBusy) as error:
+        except (EmbedderUnavailable, InvalidInput, UpstreamBusy) as error:
             self._failed = (self._clock.now().timestamp(), error.message)
 
     async def of(self, identity: str) -> Embedder | None:

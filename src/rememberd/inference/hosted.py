@@ -165,7 +165,10 @@ class HostedEmbedder:
 
 
 def _client(url: str, api_key: str | None, seconds: float) -> httpx2.AsyncClient:
-    base = httpx2.URL(url if "://" in url else "")
+    try:
+        base = httpx2.URL(url)
+    except httpx2.InvalidURL:
+        base = httpx2.URL()
     if base.scheme not in ("http", "https") or not base.host:
         raise InvalidInput(
             "Setting embedder_url must be an http or https URL, such as http://localhost:11434/v1.",
