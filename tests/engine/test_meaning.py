@@ -20,6 +20,8 @@ from rememberd.errors import EmbedderUnavailable, InvalidInput, RememberdError, 
 from rememberd.inference.embed import Kind, Purpose
 from rememberd.model import Filters, Principal
 from rememberd.store.transaction import Transaction
+from rememberd.tools.base import NoArguments
+from rememberd.tools.vault import memory_status
 from tests.engine.world import Models, World, world_on
 from tests.fakes import WordHashEmbedder
 from tests.store.world import until
@@ -47,6 +49,12 @@ async def vectors_of(world: World, who: Principal) -> dict[str, int]:
 async def seen(world: World, who: Principal) -> Status:
     await world.engine.meaning.current()  # the status does not load a model by itself
     return await status(world.engine, who)
+
+
+async def told(world: World, who: Principal) -> tuple[str, str | None, str | None]:
+    """What memory_status says of the search: by what, why not by more, where texts go."""
+    search = (await memory_status.run(world.engine, who, NoArguments())).search
+    return search.by, search.note, search.host
 
 
 # -- late vectors ------------------------------------------------------------------------------
@@ -248,6 +256,23 @@ async def test_a_model_that_fails_at_a_query_leaves_the_words(
         world.engine, alice, window, query="plums", cursor=None, max_tokens=100
     )
     assert [memory.text for memory in page.memories] == ["pears and plums"]
+
+
+async def test_the_host_that_texts_go_to_is_named_before_and_after_it_was_first_asked(
+    data_dir: Path,
+) -> None:
+    models, hosted = Models(), WordHashEmbedder()
+    hosted.host = "embed.example:8080"
+    address = {"embedder_url": "http://me:pw@embed.example:8080/v1", "embedder_model": "m"}
+    async with world_on(data_dir, models, embedder="openai", **address) as world:
+        alice = await world.vault("alice")
+        assert await told(world, alice) == ("words and meaning", None, hosted.host)
+        await found(world, alice, "plums")
+        assert await told(world, alice) == ("words", "openai is not here", hosted.host)
+        models.by_kind["openai"] = hosted
+        world.clock.move(minutes=1)
+        await found(world, alice, "plums")
+        assert await told(world, alice) == ("words and meaning", None, hosted.host)
 
 
 async def test_work_that_a_busy_host_put_off_is_done_later_and_survives_a_crash(

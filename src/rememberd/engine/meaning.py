@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import urlsplit
 
 from rememberd.clock import Clock
 from rememberd.errors import EmbedderUnavailable, InvalidInput, UpstreamBusy
@@ -26,6 +27,13 @@ class EmbedderOptions:
     api_key: str | None = None
     dimension: int | None = None
     timeout: float = 30.0
+
+    @property
+    def host(self) -> str | None:
+        """Where texts will be sent; None when they stay on this machine."""
+        if self.kind != "openai" or self.url is None:
+            return None
+        return urlsplit(self.url).netloc.rpartition("@")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +66,14 @@ class Meaning:
         return self._current is not None
 
     def state(self) -> MeaningState:
-        kind = self._options.kind
+        kind, host = self._options.kind, self._options.host
         if self.is_off:
             return MeaningState("off", kind)
         if self._current is not None:
             return MeaningState("ready", kind, self._current.host)
         if self._failed is not None:
-            return MeaningState("unavailable", kind, reason=self._failed[1])
-        return MeaningState("not loaded", kind)
+            return MeaningState("unavailable", kind, host, self._failed[1])
+        return MeaningState("not loaded", kind, host)
 
     async def current(self) -> Embedder | None:
         """The embedder of the settings; None when it is off or cannot be loaded now."""

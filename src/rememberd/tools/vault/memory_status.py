@@ -98,7 +98,7 @@ def _searching(found: Status) -> Searching:
     if meaning.state == "off":
         return Searching(by="words", note="The embedding model is turned off.")
     if meaning.state == "unavailable":
-        return Searching(by="words", note=meaning.reason)
+        return Searching(by="words", note=meaning.reason, host=meaning.host)
     note = None
     if found.answers_with_older_model:
         note = "The embedding model has changed; the older one answers until all is embedded anew."
