@@ -14,11 +14,12 @@ from datetime import timedelta
 from rememberd.auth import tokens
 from rememberd.auth.attempts import Attempts
 from rememberd.auth.passwords import Passwords
+from rememberd.auth.principals import COMMAND_LINE
 from rememberd.clock import Clock
 from rememberd.errors import Conflict, Denied, InvalidInput, NotFound
 from rememberd.model import Account
 from rememberd.store import accounts, control, ledger
-from rememberd.store.accounts import Invitation
+from rememberd.store.accounts import Invitation, WaysIn
 from rememberd.store.store import Store
 from rememberd.store.transaction import Transaction
 
@@ -29,7 +30,7 @@ _EMAIL = re.compile(r"[^\s@<>\"'\\]{1,64}@[^\s@<>\"'\\]{1,190}")
 
 @dataclass(frozen=True, slots=True)
 class NewAccount:
-    """Recovery codes are shown once, here."""
+    """An account that was made or let back in. Recovery codes are shown once, here."""
 
     account: Account
     recovery_codes: tuple[str, ...]
@@ -77,7 +78,7 @@ class Accounts:
         For the command line, whose user owns the data directory. Raises Conflict when set up.
         """
         email = check_email(email)
-        hashed = await self._passwords.hash(password) if password else None
+        hashed = await self._passwords.hash(password) if password is not None else None
         codes = _new_recovery_codes()
 
         def enter(tx: Transaction) -> Account:
@@ -279,6 +280,32 @@ class Accounts:
         return await self._store.control.read(
             lambda tx: accounts.recovery_codes_left(tx, account.id)
         )
+
+    # -- for the command line, whose user owns the data directory ----------------------------------
+
+    async def everybody(self) -> list[WaysIn]:
+        """Every account and the ways in that it has left."""
+        return await self._store.control.read(accounts.everybody)
+
+    async def let_back_in(self, email: str) -> NewAccount:
+        """New recovery codes in place of the old ones, for somebody who lost every way in.
+
+        Nothing else changes until one is used. Raises NotFound, Conflict for a disabled account.
+        """
+        key, codes = email.strip().casefold(), _new_recovery_codes()
+
+        def replace(tx: Transaction) -> Account:
+            found = accounts.by_email(tx, key)
+            if found is None:
+                listing = self._store.directory.command("account list")
+                raise NotFound(f"There is no account {email}. `{listing}` shows those there are.")
+            if found.is_disabled:
+                raise Conflict(f"The account {email} is disabled: no code lets it in.")
+            accounts.replace_recovery_codes(tx, found.account.id, map(_code_digest, codes))
+            self._record(tx, COMMAND_LINE, "recovery_codes.replaced", found.account.id)
+            return found.account
+
+        return NewAccount(await self._store.control.write(replace), codes)
 
     def _record(
         self, tx: Transaction, actor: str, action: str, subject: str, **detail: str

@@ -13,6 +13,7 @@ import typer
 
 from rememberd import __version__
 from rememberd.cli import exits, memories, options, output, registry
+from rememberd.cli.accounts import accounts
 from rememberd.cli.audit import audit
 from rememberd.cli.doctor import doctor
 from rememberd.cli.keyring import keyring
@@ -48,7 +49,7 @@ def everywhere(
     """One memory for all your AI apps, on your own machine."""
 
 
-_RUN, _MEMORIES, _OWNER = "Run", "Memories", "Vaults and keys"
+_RUN, _MEMORIES, _OWNER = "Run", "Memories", "Vaults, keys and accounts"
 app.command(rich_help_panel=_RUN)(serve)
 app.command(rich_help_panel=_RUN)(setup)
 app.command(rich_help_panel=_RUN)(stdio)
@@ -61,6 +62,7 @@ app.command(rich_help_panel=_MEMORIES)(memories.forget)
 app.add_typer(registry.vaults, name="vault", rich_help_panel=_OWNER)
 app.add_typer(registry.projects, name="project", rich_help_panel=_OWNER)
 app.add_typer(registry.keys, name="key", rich_help_panel=_OWNER)
+app.add_typer(accounts, name="account", rich_help_panel=_OWNER)
 app.add_typer(keyring, name="keys", rich_help_panel=_OWNER)
 app.add_typer(audit, name="audit", rich_help_panel=_OWNER)
 

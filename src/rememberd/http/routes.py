@@ -159,6 +159,9 @@ def build_local(interface: LocalInterface, mcp: LocalMcp) -> Starlette:
             # the first account
             Route("/setup", interface.setup_link, methods=["POST"]),
             Route("/accounts", interface.set_up, methods=["POST"]),
+            # everybody's
+            Route("/accounts", interface.list_accounts),
+            Route("/accounts/recover", interface.recover_account, methods=["POST"]),
             # the registry
             Route("/projects", interface.list_projects),
             Route("/projects", interface.create_project, methods=["POST"]),

@@ -25,6 +25,7 @@ from rememberd.engine.vaults import ListedVault
 from rememberd.errors import DataDirectoryBusy, InvalidInput
 from rememberd.model import Certificate, Project
 from rememberd.store import control, lifecycle
+from rememberd.store.accounts import WaysIn
 from rememberd.store.control import ListedKey
 
 
@@ -58,6 +59,10 @@ class Passphrase(_Body):
 class KeyImport(_Body):
     passphrase: str
     text: str
+
+
+class LostAccount(_Body):
+    email: str
 
 
 class FirstAccount(_Body):
@@ -127,6 +132,25 @@ class LocalInterface:
         made = await self._accounts.set_up(body.email, body.name, body.password)
         codes = list(made.recovery_codes)
         return JSONResponse({"email": made.account.email, "recovery_codes": codes}, 201)
+
+    # -- accounts ----------------------------------------------------------------------------------
+
+    async def list_accounts(self, _: Request) -> JSONResponse:
+        return JSONResponse(
+            {"accounts": [_account(one) for one in await self._accounts.everybody()]}
+        )
+
+    async def recover_account(self, request: Request) -> JSONResponse:
+        """New recovery codes, and the page that takes one."""
+        body = await _read(request, LostAccount)
+        found = await self._accounts.let_back_in(body.email)
+        return JSONResponse(
+            {
+                "email": found.account.email,
+                "recovery_codes": list(found.recovery_codes),
+                "recovery_page": f"{self._engine.public_url}/sign-in/recovery",
+            }
+        )
 
     # -- projects and vaults -----------------------------------------------------------------------
 
@@ -200,6 +224,19 @@ class LocalInterface:
         wanted = request.path_params["id"]
         store = self._engine.store
         return JSONResponse(await store.control.read(lambda tx: control.certificate(tx, wanted)))
+
+
+def _account(one: WaysIn) -> dict[str, Any]:
+    return {
+        "id": one.account.id,
+        "email": one.account.email,
+        "name": one.account.name,
+        "created_at": isoformat(one.account.created_at),
+        "disabled": one.is_disabled,
+        "password": one.account.has_password,
+        "passkeys": one.passkeys,
+        "recovery_codes": one.recovery_codes,
+    }
 
 
 def _project(project: Project) -> dict[str, Any]:

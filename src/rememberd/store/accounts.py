@@ -59,6 +59,26 @@ def by_email(tx: Transaction, email: str) -> SignIn | None:
     return SignIn(_account(row), row["password"], row["disabled_at"] is not None)
 
 
+@dataclass(frozen=True, slots=True)
+class WaysIn:
+    """An account with what is left to sign in with, beside its password."""
+
+    account: Account
+    is_disabled: bool
+    passkeys: int
+    recovery_codes: int
+
+
+def everybody(tx: Transaction) -> list[WaysIn]:
+    """Every account, the oldest first."""
+    return [
+        WaysIn(
+            _account(row), row["disabled_at"] is not None, row["passkeys"], row["recovery_codes"]
+        )
+        for row in tx.all("accounts")
+    ]
+
+
 def exist(tx: Transaction) -> bool:
     return bool(tx.value("any_account"))
 

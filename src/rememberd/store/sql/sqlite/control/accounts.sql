@@ -8,6 +8,17 @@ SELECT * FROM account WHERE id = :id;
 -- account_by_email --
 SELECT * FROM account WHERE email = :email;
 
+-- accounts --
+-- Everybody, with the ways in that each of them has left.
+SELECT account.*,
+    (SELECT count(*) FROM passkey WHERE passkey.account_id = account.id) AS passkeys,
+    (
+        SELECT count(*) FROM recovery_code
+        WHERE recovery_code.account_id = account.id AND recovery_code.used_at IS NULL
+    ) AS recovery_codes
+FROM account
+ORDER BY account.created_at, account.id;
+
 -- any_account --
 SELECT 1 FROM account LIMIT 1;
 
