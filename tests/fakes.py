@@ -25,6 +25,7 @@ class WordHashEmbedder:
     """
 
     host: str | None = None
+    failure: str | None = None
     likeness = (0.2, 0.9)
 
     def __init__(self, dimension: int = 32, name: str = "fake") -> None:
@@ -46,6 +47,7 @@ class WordHashEmbedder:
     async def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
         self.calls.append((purpose, tuple(texts)))
         await self.gate.wait()
+        self.failure = str(self.error) if self.error else None
         if self.error is not None:
             raise self.error
         return np.array([self._vector(text) for text in texts], dtype=np.float32).reshape(

@@ -6,6 +6,7 @@ import asyncio
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -251,11 +252,15 @@ async def test_a_model_that_fails_at_a_query_leaves_the_words(
     assert isinstance(model, WordHashEmbedder)
     model.error = EmbedderUnavailable("the host does not answer")
     assert await found(world, alice, "plums") == ["pears and plums"]
+    assert await told(world, alice) == ("words", "the host does not answer", None)
     window = Filters(since=world.clock.now())
     page = await date_search(
         world.engine, alice, window, query="plums", cursor=None, max_tokens=100
     )
     assert [memory.text for memory in page.memories] == ["pears and plums"]
+    model.error = None
+    await found(world, alice, "pears")
+    assert await told(world, alice) == ("words and meaning", None, None)
 
 
 async def test_the_host_that_texts_go_to_is_named_before_and_after_it_was_first_asked(
@@ -263,7 +268,10 @@ async def test_the_host_that_texts_go_to_is_named_before_and_after_it_was_first_
 ) -> None:
     models, hosted = Models(), WordHashEmbedder()
     hosted.host = "embed.example:8080"
-    address = {"embedder_url": "http://me:pw@embed.example:8080/v1", "embedder_model": "m"}
+    address: dict[str, Any] = {
+        "embedder_url": "http://me:pw@embed.example:8080/v1",
+        "embedder_model": "m",
+    }
     async with world_on(data_dir, models, embedder="openai", **address) as world:
         alice = await world.vault("alice")
         assert await told(world, alice) == ("words and meaning", None, hosted.host)

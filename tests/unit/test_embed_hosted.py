@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from rememberd.errors import EmbedderUnavailable, UpstreamBusy
+from rememberd.inference.embed import QueryCache
 from rememberd.inference.hosted import BATCH, HostedEmbedder
 from tests.fakes import WordHashEmbedder
 from tests.http.serving import serving
@@ -140,6 +141,21 @@ async def test_a_passing_failure_is_tried_again(endpoint: Endpoint) -> None:
         endpoint.next = [Response(status_code=502) for _ in range(3)]
         with pytest.raises(EmbedderUnavailable, match="HTTP 502"):
             await embedder.embed([TEXT], "query")
+
+
+async def test_the_last_failure_is_kept_until_a_request_succeeds(endpoint: Endpoint) -> None:
+    async with opened(endpoint) as embedder:
+        cached = QueryCache(embedder)
+        await cached.embed([TEXT], "query")
+        for status in (502, 502, 502), (429,), (404,):
+            endpoint.next = [Response(status_code=code) for code in status]
+            with pytest.raises((EmbedderUnavailable, UpstreamBusy)) as caught:
+                await cached.embed([TEXT], "memory")
+            assert cached.failure == caught.value.message
+        await cached.embed([TEXT], "query")  # from the cache: that says nothing of the host
+        assert cached.failure
+        await cached.embed([TEXT], "memory")
+        assert cached.failure is None
 
 
 @pytest.mark.parametrize("form", ["seconds", "date"])

@@ -70,7 +70,10 @@ class Meaning:
         if self.is_off:
             return MeaningState("off", kind)
         if self._current is not None:
-            return MeaningState("ready", kind, self._current.host)
+            failure = self._current.failure
+            return MeaningState(
+                "unavailable" if failure else "ready", kind, self._current.host, failure
+            )
         if self._failed is not None:
             return MeaningState("unavailable", kind, host, self._failed[1])
         return MeaningState("not loaded", kind, host)

@@ -51,6 +51,7 @@ class BundledEmbedder:
     )
     dimension = DIMENSION
     host = None
+    failure = None
     likeness = (0.2, 0.7)  # measured: docs/decisions/embedder.md
 
     def __init__(self, session: Any, tokenizer: Tokenizer, thread: ThreadPoolExecutor) -> None:

@@ -45,6 +45,11 @@ class Embedder(Protocol):
         """Cosines at which two texts have nothing in common, and say the same thing."""
         ...
 
+    @property
+    def failure(self) -> str | None:
+        """Why the last request to the host failed; None when it did not, or there is none."""
+        ...
+
     def passages(self, text: str) -> list[str]:
         """Overlapping passages of whole words that each fit the model; [text] when it fits."""
         ...
@@ -126,6 +131,10 @@ class QueryCache:
         self.likeness = embedder.likeness
         self.passages = embedder.passages
         self.close = embedder.close
+
+    @property
+    def failure(self) -> str | None:
+        return self._embedder.failure
 
     async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
         if purpose != "query" or len(texts) != 1:

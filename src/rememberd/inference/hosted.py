@@ -50,6 +50,7 @@ class HostedEmbedder:
         self.host = client.base_url.netloc.decode()
         self.dimension = 0
         self.likeness = (0.0, 1.0)
+        self.failure: str | None = None
 
     @property
     def identity(self) -> str:
@@ -82,9 +83,15 @@ class HostedEmbedder:
         return by_bytes(text)
 
     async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
-        found = [
-            await self._batch(texts[start : start + BATCH]) for start in range(0, len(texts), BATCH)
-        ]
+        try:
+            found = [
+                await self._batch(texts[start : start + BATCH])
+                for start in range(0, len(texts), BATCH)
+            ]
+        except (EmbedderUnavailable, UpstreamBusy) as error:
+            self.failure = error.message
+            raise
+        self.failure = None
         return np.concatenate([np.zeros((0, self.dimension), np.float32), *found])
 
     async def close(self) -> None:

@@ -31,6 +31,7 @@ class StaticEmbedder:
     """Mean of the vectors of a text's tokens. Any version of the data works: it names itself."""
 
     host = None
+    failure = None
     likeness = (0.15, 0.55)  # measured: docs/decisions/embedder.md
 
     def __init__(self, table: NDArray[np.float16], tokenizer: Tokenizer, digest: str) -> None:
