@@ -33,3 +33,11 @@ async def test_a_vault_of_a_diagnosis_that_was_killed_goes_with_a_later_one(worl
     world.clock.at += timedelta(hours=2)
     await diagnose(world.engine)
     assert await names(world) == {*usual, "doctor_who", f"x{left}"}
+
+
+async def test_a_vault_that_was_just_written_to_is_whole(world: World, alice: Principal) -> None:
+    """Also for a connection that was open before."""
+    for number in range(20):
+        await world.keep(alice, f"The harbour light number {number} is green.")
+        checks = {check.name: check for check in await diagnose(world.engine)}
+        assert checks["vaults"].outcome == "ok", checks["vaults"]

@@ -100,5 +100,8 @@ SELECT * FROM memory WHERE superseded_by = :id ORDER BY seq;
 -- link --
 INSERT OR IGNORE INTO lineage (reflection, source) VALUES (:reflection, :source);
 
+-- open_text_index --
+SELECT rowid FROM memory_text LIMIT 1;
+
 -- quick_check --
 SELECT quick_check FROM pragma_quick_check LIMIT 1;
