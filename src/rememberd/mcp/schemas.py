@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from rememberd.mcp.envelope import JsonObject
 
@@ -28,8 +29,8 @@ _WORDS = {
     "list_type": "must be an array",
     "dict_type": "must be an object",
     "model_type": "must be an object",
-    "too_short": "must have at least {min_length} entries",
-    "too_long": "must have at most {max_length} entries",
+    "too_short": "must have at least {min_length} {unit}",
+    "too_long": "must have at most {max_length} {unit}",
     "greater_than": "must be more than {gt}",
     "greater_than_equal": "must be at least {ge}",
     "less_than": "must be less than {lt}",
@@ -54,12 +55,18 @@ def schema_of(model: type[BaseModel], mode: Literal["validation", "serialization
 
 def explain(error: ValidationError) -> str:
     """One sentence per fault, such as `limit must be at most 250`."""
-    faults = error.errors(include_url=False, include_input=False)
+    faults = error.errors(include_url=False)
     said = [
-        _sentence(fault["loc"], fault["type"], fault.get("ctx", {})) for fault in faults[:_SHOWN]
+        _sentence(fault["loc"], fault["type"], {**fault.get("ctx", {}), "unit": _unit(fault)})
+        for fault in faults[:_SHOWN]
     ]
     more = len(faults) - len(said)
     return "; ".join(said) + (f"; and {more} more" if more else "")
+
+
+def _unit(fault: ErrorDetails) -> str:
+    """A text that was looked at before its length was is too long like a list, says pydantic."""
+    return "characters" if isinstance(fault["input"], str) else "entries"
 
 
 def _sentence(loc: tuple[int | str, ...], kind: str, context: Mapping[str, Any]) -> str:

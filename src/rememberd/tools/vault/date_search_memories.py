@@ -13,7 +13,15 @@ from rememberd.engine.engine import Engine
 from rememberd.errors import InvalidInput
 from rememberd.model import READ, Filters, Principal
 from rememberd.tools.base import Arguments, Recalled, Tool
-from rememberd.tools.vault.shapes import Importance, MemoryRow, Query, Tiers, filtered_tiers, row
+from rememberd.tools.vault.shapes import (
+    LEFT_OUT_IF_EMPTY,
+    Importance,
+    MemoryRow,
+    Query,
+    Tiers,
+    filtered_tiers,
+    row,
+)
 
 DESCRIPTION = """\
 List the memories of a time window. Turn relative words ("lately", "last month", "yesterday") into \
@@ -40,8 +48,9 @@ class DateSearchArguments(Arguments):
     to: Annotated[
         str | None,
         Field(max_length=64, description="End: an ISO 8601 date (whole day) or time (exclusive)."),
+        LEFT_OUT_IF_EMPTY,
     ] = None
-    query: Query | None = None
+    query: Annotated[Query | None, LEFT_OUT_IF_EMPTY] = None
     tiers: Tiers | None = None
     importance: Importance | None = None
     max_tokens: Annotated[
@@ -49,8 +58,8 @@ class DateSearchArguments(Arguments):
         Field(
             ge=1_000,
             le=200_000,
-            description="Most tokens of text in one page (characters / 4): 8,000 for a look, "
-            "50,000 and more for a thorough review.",
+            description="Most tokens of text in one page (characters / 4), but at least one "
+            "memory: 8,000 for a look, 50,000 and more for a thorough review.",
         ),
     ] = 8_000
 

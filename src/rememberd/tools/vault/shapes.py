@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from rememberd.clock import isoformat
-from rememberd.engine.texts import clean
+from rememberd.engine.texts import can_be_seen, clean
 from rememberd.model import Memory
 from rememberd.tools.base import Output
 
@@ -17,17 +17,24 @@ def _cleaned(value: object) -> object:
     return clean(value) if isinstance(value, str) else value
 
 
-def _not_blank(text: str) -> str:
-    if not text.strip():
-        raise ValueError("must hold a character that is not white space")
+def _visible(text: str) -> str:
+    if not can_be_seen(text):
+        raise ValueError("must hold a character that can be seen")
     return text
+
+
+def _left_out(value: object) -> object:
+    """Models fill in "" where they mean nothing."""
+    return None if isinstance(value, str) and not value.strip() else value
 
 
 def _distinct(tiers: list[int]) -> list[int]:
     return sorted(set(tiers))
 
 
-Text = Annotated[str, BeforeValidator(_cleaned), AfterValidator(_not_blank)]
+Text = Annotated[str, BeforeValidator(_cleaned), AfterValidator(_visible)]
+#: Put last into the `Annotated` of an optional text: an empty one is as good as left out.
+LEFT_OUT_IF_EMPTY = BeforeValidator(_left_out)
 
 Query = Annotated[
     Text,
@@ -97,7 +104,9 @@ class MemoryRow(Output):
         description="Who vouches for it."
     )
     score: float | None = Field(
-        default=None, description="How far it speaks to the query, 0 to 1; below 0.2 probably not."
+        default=None,
+        description="How far its own words and meaning speak to the query, 0 to 1; below 0.2 "
+        "probably not. The order also weighs its thread, so scores need not fall from row to row.",
     )
     superseded: bool | None = Field(
         default=None, description="True when a later memory replaced it."

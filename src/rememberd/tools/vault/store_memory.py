@@ -11,7 +11,7 @@ from rememberd.engine.store import store_memory
 from rememberd.model import WRITE, Draft, Principal
 from rememberd.tools.base import Arguments, Output, Tool
 from rememberd.tools.vault.date_search_memories import moment
-from rememberd.tools.vault.shapes import Text
+from rememberd.tools.vault.shapes import LEFT_OUT_IF_EMPTY, Text
 
 DESCRIPTION = """\
 Keep one statement in the user's vault, so that any of their AI apps can find it later. Store \
@@ -40,6 +40,7 @@ class StoreArguments(Arguments):
             description="Where it comes from, such as the conversation. Memories with equal "
             "source_context form a thread and help each other to be found.",
         ),
+        LEFT_OUT_IF_EMPTY,
     ] = None
     occurred_at: Annotated[
         str | None,
@@ -47,6 +48,7 @@ class StoreArguments(Arguments):
             max_length=64,
             description="When it happened, ISO 8601, if not now. Without a zone it is UTC.",
         ),
+        LEFT_OUT_IF_EMPTY,
     ] = None
 
 
