@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from rememberd.engine import consolidate
-from rememberd.engine.consolidate import Committed, Entry
+from rememberd.engine.consolidate import Committed, Entry, Nothing
 from rememberd.engine.forget import delete_memories
 from rememberd.engine.lineage import inspect
 from rememberd.engine.status import status
 from rememberd.errors import InvalidInput, LeaseLost, NotFound, QuotaExceeded, RememberdError
-from rememberd.model import READ, Batch, Memory, Principal, TierDebt
+from rememberd.model import READ, Batch, Memory, Principal, Tier, TierDebt
 from rememberd.store import memories
 from tests.engine.world import World, principal, world_on
 
@@ -25,8 +25,14 @@ async def facts(world: World, who: Principal, count: int, words: int = 1) -> lis
 
 async def checkout(world: World, who: Principal, tier: int | None = None) -> Batch:
     batch = await consolidate.checkout(world.engine, who, tier)  # pyright: ignore
-    assert batch is not None
+    assert isinstance(batch, Batch)
     return batch
+
+
+async def nothing(world: World, who: Principal, tier: Tier | None = None) -> Nothing:
+    found = await consolidate.checkout(world.engine, who, tier)
+    assert isinstance(found, Nothing)
+    return found
 
 
 def entries(*sources: list[Memory] | None, importance: int = 5) -> list[Entry]:
@@ -69,8 +75,8 @@ async def test_nothing_is_checked_out_twice_while_it_is_held(
     world: World, alice: Principal
 ) -> None:
     await facts(world, alice, 3)
-    await checkout(world, alice)
-    assert await consolidate.checkout(world.engine, alice, 1) is None
+    first = await checkout(world, alice)
+    assert await nothing(world, alice, 1) == Nothing(held=3, until=first.expires_at)
     later = await world.keep(alice, "later")
     second = await checkout(world, alice)
     assert [memory.id for memory in second.memories] == [later.id]
@@ -110,11 +116,21 @@ async def test_the_tier_with_most_debt_is_taken_unless_one_is_named(
     assert (await checkout(world, alice, 1)).tier == 1
 
 
+async def test_the_tier_is_chosen_by_what_is_free(world: World, alice: Principal) -> None:
+    await facts(world, alice, 5)
+    await commit(world, alice, await checkout(world, alice))
+    await facts(world, alice, 5, words=100)
+    assert (await checkout(world, alice)).tier == 1
+    assert (await checkout(world, alice)).tier == 2  # tier 1 owes more, and somebody is at it
+    assert (await nothing(world, alice)).held == 10
+    assert (await nothing(world, alice, 2)).held == 5
+
+
 async def test_with_nothing_to_consolidate_there_is_no_batch(
     world: World, alice: Principal
 ) -> None:
-    assert await consolidate.checkout(world.engine, alice, None) is None
-    assert await consolidate.checkout(world.engine, alice, 2) is None
+    assert await nothing(world, alice) == Nothing(held=0, until=None)
+    assert await nothing(world, alice, 2) == Nothing(held=0, until=None)
 
 
 # -- leases ------------------------------------------------------------------------------------
@@ -124,7 +140,7 @@ async def test_an_expired_lease_returns_its_memories(world: World, alice: Princi
     await facts(world, alice, 5)
     first = await checkout(world, alice)
     world.clock.move(minutes=14, seconds=59)
-    assert await consolidate.checkout(world.engine, alice, 1) is None
+    await nothing(world, alice, 1)
     world.clock.move(seconds=1)
     second = await checkout(world, alice)
     assert [m.id for m in second.memories] == [m.id for m in first.memories]
@@ -348,7 +364,7 @@ async def test_lineage_leads_from_tier_three_down_to_the_words(
     raw = (await inspect(world.engine, alice, middle[0].id)).sources
     assert [memory.text for memory in raw] == [memory.text for memory in kept]
     assert (await debt(world, alice)) == {}  # nothing lies above tier 3
-    assert await consolidate.checkout(world.engine, alice, None) is None
+        assert (await nothing(world, alice)).until is None
 
 
 async def _top(world: World, who: Principal) -> Memory:
@@ -411,6 +427,19 @@ async def test_reflection_is_suggested_from_either_threshold_on(
         for _ in range(count):
             await world.keep(alice, "x" * tokens * 4)
         assert (await status(world.engine, alice)).consolidation_available is suggested
+
+
+async def test_reflection_is_not_suggested_while_somebody_is_at_it(tmp_path: Path) -> None:
+    async with world_on(tmp_path / "data", reflection_memories=3) as world:
+        alice = await world.vault("alice")
+        await facts(world, alice, 3)
+        await checkout(world, alice)
+        assert not (await status(world.engine, alice)).consolidation_available
+        await facts(world, alice, 3)
+        assert (await status(world.engine, alice)).consolidation_available
+        await checkout(world, alice)
+        world.clock.move(minutes=15)
+        assert (await status(world.engine, alice)).consolidation_available
 
 
 async def test_debt_counts_what_is_leased_until_it_is_committed(

@@ -47,6 +47,14 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Nothing:
+    """Nothing can be checked out now; `held` memories are free again by `until` at the latest."""
+
+    held: int
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class Committed:
     """What a commit did; the same for the same batch however often it is sent."""
 
@@ -58,18 +66,26 @@ class Committed:
     debt: TierDebt  #: what the batch's tier still owes, now
 
 
-async def checkout(engine: Engine, principal: Principal, tier: Tier | None) -> Batch | None:
-    """Lease the oldest free memories of `tier`, or of the tier with most debt; None if none."""
+async def checkout(engine: Engine, principal: Principal, tier: Tier | None) -> Batch | Nothing:
+    """Lease the oldest free memories of `tier`, or of the tier with most of them."""
     limits = engine.limits
 
-    def take(tx: Transaction) -> Batch | None:
-        chosen = tier or most_indebted(tx)
-        return batches.checkout(
+    def take(tx: Transaction) -> Batch | Nothing:
+        chosen = tier or most_indebted(tx, engine)
+        batch = batches.checkout(
             tx, chosen, engine.clock, LEASE, limits.batch_memories, limits.batch_tokens
         )
+        return batch or _nothing(tx, engine, tier)
 
     async with engine.open(principal, "rw") as vault:
         return await vault.write(take)
+
+
+def _nothing(tx: Transaction, engine: Engine, tier: Tier | None) -> Nothing:
+    held = batches.held(tx, engine.clock.now())
+    those = [lease for of, lease in held.items() if tier in (None, of)]
+    until = max((lease.until for lease in those), default=None)
+    return Nothing(sum(lease.debt.memories for lease in those), until)
 
 
 async def commit(

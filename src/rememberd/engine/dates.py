@@ -68,7 +68,7 @@ async def _in_time_order(
         if more:
             last = taken[-1]
             following = cursors.write_place(cursors.Place(since, to_micros(last.at), last.seq))
-        return Page(tuple(taken), None, following, consolidation_available(tx, engine.limits))
+        return Page(tuple(taken), None, following, consolidation_available(tx, engine))
 
     return await vault.read(take)
 
@@ -121,7 +121,7 @@ async def _ranked(
             tuple(hit.memory for hit in hits),
             tuple(hit.score for hit in hits),
             following,
-            consolidation_available(tx, engine.limits),
+            consolidation_available(tx, engine),
         )
 
     return await ask(engine, vault, query, take)

@@ -80,7 +80,7 @@ async def search_memories(
                 for seq, score in zip(ranked.seqs, ranked.scores, strict=True)
                 if seq in found
             ]
-            return Found(tuple(hits), consolidation_available(tx, engine.limits))
+            return Found(tuple(hits), consolidation_available(tx, engine))
 
         return await ask(engine, vault, query, find)
 

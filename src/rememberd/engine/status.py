@@ -66,7 +66,7 @@ async def status(engine: Engine, principal: Principal) -> Status:
             debt=memories.debt(tx),
             pending=0 if engine.meaning.is_off else vectors.count_pending(tx, wanted),
             usage=usage,
-            consolidation_available=consolidation_available(tx, engine.limits),
+            consolidation_available=consolidation_available(tx, engine),
             meaning=engine.meaning.state(),
             answers_with_older_model=bool(
                 embedder and active and active.identity != embedder.identity

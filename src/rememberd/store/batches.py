@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 
 from rememberd.clock import Clock, from_micros, to_micros
-from rememberd.model import Batch, Memory, Tier
+from rememberd.model import Batch, Memory, Tier, TierDebt
 from rememberd.store import memories
 from rememberd.store.transaction import Transaction
 
@@ -36,6 +36,24 @@ class BatchState:
     expires_at: datetime
     result: dict[str, Any] | None  #: what the first commit answered
     members: tuple[Member, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What live leases hold of a tier."""
+
+    debt: TierDebt
+    until: datetime  #: when the last of them ends
+
+
+def held(tx: Transaction, now: datetime) -> dict[int, Held]:
+    """By tier; tiers of which nothing is held are missing."""
+    return {
+        row["tier"]: Held(
+            TierDebt(memories=row["memories"], tokens=row["tokens"]), from_micros(row["until"])
+        )
+        for row in tx.all("held", now=to_micros(now))
+    }
 
 
 def checkout(

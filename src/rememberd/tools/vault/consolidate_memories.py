@@ -53,12 +53,8 @@ async def run(
     engine: Engine, principal: Principal, arguments: ConsolidateArguments
 ) -> ConsolidateOut:
     batch = await consolidate.checkout(engine, principal, arguments.tier)
-    if batch is None:
-        return ConsolidateOut(
-            reflection_contract="There is nothing to consolidate: every memory is covered by a "
-            "reflection or held by another batch.",
-            memories=[],
-        )
+    if isinstance(batch, consolidate.Nothing):
+        return ConsolidateOut(reflection_contract=_why(batch), memories=[])
     return ConsolidateOut(
         batch_id=batch.id,
         lease_expires_at=isoformat(batch.expires_at),
@@ -73,6 +69,15 @@ async def run(
             )
             for memory in batch.memories
         ],
+    )
+
+
+def _why(nothing: consolidate.Nothing) -> str:
+    if nothing.until is None:
+        return "There is nothing to consolidate: a reflection covers every memory."
+    return (
+        f"There is nothing to consolidate now: {nothing.held} memories are held by another batch, "
+        f"until {isoformat(nothing.until)} at most; a reflection covers every other one."
     )
 
 

@@ -31,5 +31,14 @@ ORDER BY batch_member.seq;
 -- consolidate --
 UPDATE memory SET consolidated_at = :now WHERE seq = :seq;
 
+-- held --
+-- What live leases hold, by tier, and when the last of them ends.
+SELECT memory.tier, count(*) AS memories, sum(memory.tokens) AS tokens, max(batch.expires_at) AS until
+FROM batch
+JOIN batch_member ON batch_member.batch_id = batch.id
+JOIN memory ON memory.seq = batch_member.seq AND memory.batch_id = batch.id
+WHERE batch.expires_at > :now AND batch.committed_at IS NULL AND memory.consolidated_at IS NULL
+GROUP BY memory.tier;
+
 -- finish_batch --
 UPDATE batch SET committed_at = :now, result = :result WHERE id = :id;
