@@ -364,7 +364,7 @@ async def test_lineage_leads_from_tier_three_down_to_the_words(
     raw = (await inspect(world.engine, alice, middle[0].id)).sources
     assert [memory.text for memory in raw] == [memory.text for memory in kept]
     assert (await debt(world, alice)) == {}  # nothing lies above tier 3
-        assert (await nothing(world, alice)).until is None
+    assert (await nothing(world, alice)).until is None
 
 
 async def _top(world: World, who: Principal) -> Memory:
