@@ -1,9 +1,10 @@
 """keys export and import: the way back after a loss, and what is refused on the way."""
 
 import json
+import shutil
 import stat
 
-from tests.cli.program import Place, Terminal
+from tests.cli.program import Done, Place, Terminal
 
 PASSPHRASE = "correct horse battery"
 
@@ -12,15 +13,32 @@ def export(place: Place, name: str = "keys.json") -> None:
     place.ok("keys", "export", name, "--passphrase-stdin", stdin=f"{PASSPHRASE}\n")
 
 
+def import_keys(place: Place, *more: str) -> Done:
+    return place.ok("keys", "import", "keys.json", "--passphrase-stdin", *more, stdin=PASSPHRASE)
+
+
 def test_an_export_brings_a_backup_back_to_life(place: Place) -> None:
     place.ok("add", "We deploy on Tuesdays.")
     export(place)
     for lost in ("master.key", "keys.db", "keys.db-wal", "keys.db-shm"):
         (place.data / lost).unlink(missing_ok=True)
     assert place.run("search", "deploy").code != 0
-    done = place.ok("keys", "import", "keys.json", "--passphrase-stdin", "--json", stdin=PASSPHRASE)
-    assert done.json == {"added": 1}
+    done = import_keys(place, "--json")
+    assert done.json == {"added": 1, "already_here": 0, "destroyed": []}
     assert len(place.json("search", "deploy")["memories"]) == 1
+
+
+def test_a_vault_that_was_erased_after_the_backup_is_named_and_stays_closed(place: Place) -> None:
+    place.ok("vault", "create", "diary")
+    export(place)
+    shutil.copytree(place.data, place.home / "backup", ignore=shutil.ignore_patterns("*.sock"))
+    place.ok("vault", "erase", "diary", "--yes")
+    shutil.copy(place.home / "backup" / "control.db", place.data)
+    shutil.copytree(place.home / "backup" / "vaults", place.data / "vaults", dirs_exist_ok=True)
+    assert "closed for good: diary." in import_keys(place).err
+    assert "destroyed" in place.run("search", "anything", "--vault", "diary").err
+    place.ok("vault", "erase", "diary", "--yes")
+    assert import_keys(place).err == ""
 
 
 def test_an_export_is_for_its_owner_alone_and_never_overwritten(place: Place) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rememberd.store import keyring
+from rememberd.store import key_exports
 from rememberd.store.store import Store
 from tests.store.world import StillClock, new_vault, opened
 
@@ -15,7 +15,7 @@ from tests.store.world import StillClock, new_vault, opened
 @pytest.fixture(autouse=True)
 def cheap_passphrases(monkeypatch: pytest.MonkeyPatch) -> None:
     """An export costs a second of work on purpose, and a test has no secret to protect."""
-    monkeypatch.setitem(keyring._SCRYPT, "n", 2**10)  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setitem(key_exports._SCRYPT, "n", 2**10)  # pyright: ignore[reportPrivateUsage]
 
 
 @pytest.fixture

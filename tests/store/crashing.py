@@ -19,7 +19,16 @@ from pathlib import Path
 from typing import Any
 
 from rememberd.errors import RememberdError
-from rememberd.store import control, database, ledger, lifecycle, place, sqlite, writer
+from rememberd.store import (
+    control,
+    database,
+    key_exports,
+    ledger,
+    lifecycle,
+    place,
+    sqlite,
+    writer,
+)
 from rememberd.store.store import Store
 from rememberd.store.transaction import Transaction
 from tests.store.world import new_vault, opened, remember, texts
@@ -84,7 +93,7 @@ async def prepare(root: Path) -> None:
 
         async with store.vault(alice, "rw") as vault:
             await vault.write(meter)
-        await lifecycle.export_keys(store, PASSPHRASE)
+        await key_exports.export_keys(store, PASSPHRASE)
         key = store.keyring._database  # pyright: ignore[reportPrivateUsage]
         wrapped = key.read_here(lambda tx: tx.value("wrapped_key", vault_id=alice, version=1))
     (root / "wrapped").write_bytes(wrapped)

@@ -23,7 +23,7 @@ from rememberd.errors import (
     UnsupportedFileSystem,
     WrongKey,
 )
-from rememberd.store import lifecycle, place, sqlite
+from rememberd.store import key_exports, place, sqlite
 from rememberd.store.database import Database
 from rememberd.store.keyring import begin_key_store
 from rememberd.store.place import DataDirectory
@@ -313,14 +313,14 @@ async def test_a_restored_backup_opens_once_its_keys_are_taken_in(data_dir: Path
     async with opened(data_dir) as store:
         alice = await new_vault(store)
         await remember(store, alice, "hello")
-        export = await lifecycle.export_keys(store, "correct horse battery")
+        export = await key_exports.export_keys(store, "correct horse battery")
     (data_dir / "keys.db").unlink()
     (data_dir / "master.key").unlink()
     begin_key_store(DataDirectory(data_dir), None)
     async with opened(data_dir) as store:
         with pytest.raises(WrongKey):
             await texts(store, alice)
-        assert await lifecycle.import_keys(store, export, "correct horse battery") == 1
+        assert (await key_exports.import_keys(store, export, "correct horse battery")).added == 1
         assert await texts(store, alice) == ["hello"]
 
 

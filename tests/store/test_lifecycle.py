@@ -11,10 +11,11 @@ import pytest
 from rememberd.errors import NotFound, StorageError
 from rememberd.model import VaultStatus
 from rememberd.store import control, ledger, lifecycle
-from rememberd.store.keyring import Keyring, open_export
+from rememberd.store.keyring import Keyring
 from rememberd.store.store import Store
 from rememberd.store.transaction import Transaction
 from tests.store.world import (
+    Failing,
     StillClock,
     new_vault,
     opened,
@@ -26,20 +27,6 @@ from tests.store.world import (
 
 def files(store: Store, vault_id: str) -> list[str]:
     return sorted(file.name for file in store.directory.vaults.glob(f"{vault_id}.*"))
-
-
-class Failing:
-    """Stands in for a function and fails the next so many times."""
-
-    def __init__(self, real: Any, times: int = 1) -> None:
-        self.real = real
-        self.times = times
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.times > 0:
-            self.times -= 1
-            raise OSError(5, "the disk went away")
-        return self.real(*args, **kwargs)
 
 
 # -- making ------------------------------------------------------------------------------------
@@ -340,75 +327,3 @@ async def test_a_vault_that_is_erased_while_it_is_made_stays_erased(
     assert (await registered(store, made[0])).status is VaultStatus.ERASED
     assert files(store, made[0]) == []
     assert store.keyring.versions(made[0]) == ()
-
-
-# -- exports -----------------------------------------------------------------------------------
-
-PASSPHRASE = "correct horse battery"
-
-
-async def test_a_certificate_names_the_keys_that_an_export_still_holds(
-    store: Store, alice: str
-) -> None:
-    bob = await new_vault(store, "bob")
-    await lifecycle.export_keys(store, PASSPHRASE)
-    first = await lifecycle.forget_all(store, alice, "key_1")
-    second = await lifecycle.forget_all(store, alice, "key_1")
-    assert first.exported_key_versions == (1,)
-    assert second.exported_key_versions == ()
-    proof = await lifecycle.erase(store, bob, "owner")
-    assert proof.exported_key_versions == (1,)
-    stored = await store.control.read(lambda tx: control.certificate(tx, first.id))
-    assert stored["exported_key_versions"] == [1]
-
-
-@pytest.mark.parametrize("step", ["forget", "erase"])
-async def test_a_certificate_names_an_export_that_ran_beside_the_erasure(
-    store: Store, alice: str, step: str
-) -> None:
-    """Whoever holds a key afterwards stands in the certificate, however the two interleave."""
-    run = lifecycle.forget_all if step == "forget" else lifecycle.erase
-    proof, text = await asyncio.gather(
-        run(store, alice, "owner"), lifecycle.export_keys(store, PASSPHRASE)
-    )
-    held = {key.version for key in open_export(text, PASSPHRASE) if key.vault_id == alice}
-    assert held & {1} == set(proof.exported_key_versions)
-
-
-async def test_an_import_brings_back_a_lost_key_but_never_a_retired_or_erased_one(
-    store: Store, alice: str
-) -> None:
-    bob, carol = await new_vault(store, "bob"), await new_vault(store, "carol")
-    await remember(store, carol, "fact")
-    export = await lifecycle.export_keys(store, PASSPHRASE)
-    await lifecycle.forget_all(store, alice, "key_1")
-    await lifecycle.erase(store, bob, "owner")
-    await store.close_alone(carol)
-    await store.keyring.destroy(carol, (1,))  # as if it had been lost
-    assert await lifecycle.import_keys(store, export, PASSPHRASE) == 1
-    assert store.keyring.versions(alice) == (2,)
-    assert store.keyring.versions(bob) == ()
-    assert await texts(store, carol) == ["fact"]
-    assert await lifecycle.import_keys(store, export, PASSPHRASE) == 0
-
-
-async def test_an_import_beside_an_erasure_does_not_bring_its_key_back(
-    store: Store, alice: str
-) -> None:
-    export = await lifecycle.export_keys(store, PASSPHRASE)
-    await asyncio.gather(
-        *(lifecycle.import_keys(store, export, PASSPHRASE) for _ in range(2)),
-        lifecycle.erase(store, alice, "owner"),
-    )
-    assert store.keyring.versions(alice) == ()
-
-
-async def test_a_vault_in_the_middle_of_its_erasure_takes_no_key_in(
-    store: Store, alice: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    export = await lifecycle.export_keys(store, PASSPHRASE)
-    monkeypatch.setattr(lifecycle, "_unlink", Failing(lifecycle._unlink))  # pyright: ignore
-    with pytest.raises(OSError, match="disk"):
-        await lifecycle.erase(store, alice, "owner")
-    assert await lifecycle.import_keys(store, export, PASSPHRASE) == 0
-    assert store.keyring.versions(alice) == ()

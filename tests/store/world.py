@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from rememberd.clock import SystemClock
 from rememberd.model import Draft, Memory, Vault
@@ -78,3 +79,17 @@ async def registered(store: Store, vault_id: str) -> Vault:
 
 def vault_file(store: Store, vault_id: str, generation: int = 1) -> Path:
     return store.directory.vault(vault_id, generation)
+
+
+class Failing:
+    """Stands in for a function and fails the next so many times."""
+
+    def __init__(self, real: Any, times: int = 1) -> None:
+        self.real = real
+        self.times = times
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.times > 0:
+            self.times -= 1
+            raise OSError(5, "the disk went away")
+        return self.real(*args, **kwargs)

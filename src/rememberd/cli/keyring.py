@@ -58,7 +58,7 @@ def export_keys(
     output.result("Wrote", output.bold(str(file)))
     output.note(
         "Keep it apart from backups of the data directory: together with its passphrase it opens "
-        "them. Export again when you have made a vault."
+        "them. Export again when you have made, emptied or erased a vault."
     )
 
 
@@ -99,6 +99,12 @@ def import_keys(
     if as_json:
         return output.document(done)
     output.result("Took in", output.count(done["added"], "key"))
+    if done["destroyed"]:
+        names = ", ".join(done["destroyed"])
+        output.warning(
+            f"Erased or emptied after this backup was made, and so closed for good: {names}. "
+            "`rememberd vault erase NAME` removes what is left."
+        )
 
 
 def _begin_key_store(settings: Settings) -> None:

@@ -122,7 +122,10 @@ def certificate(proof: dict[str, Any]) -> None:
         ]
     )
     if proof["exported_key_versions"]:
-        note("An earlier key export can still open old copies of the file.")
+        note(
+            "An earlier key export can still open old copies of the file: destroy it, and make a "
+            "new one with `rememberd keys export`."
+        )
 
 
 def require_yes(*, yes: bool, question: str, word: str | None = None) -> None:

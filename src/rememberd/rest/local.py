@@ -24,7 +24,7 @@ from rememberd.engine.engine import Engine
 from rememberd.engine.vaults import ListedVault
 from rememberd.errors import DataDirectoryBusy, InvalidInput
 from rememberd.model import Certificate, Project
-from rememberd.store import control, lifecycle
+from rememberd.store import control, key_exports
 from rememberd.store.accounts import WaysIn
 from rememberd.store.control import ListedKey
 
@@ -195,13 +195,13 @@ class LocalInterface:
 
     async def export_keys(self, request: Request) -> JSONResponse:
         body = await _read(request, Passphrase)
-        text = await lifecycle.export_keys(self._engine.store, body.passphrase)
+        text = await key_exports.export_keys(self._engine.store, body.passphrase)
         return JSONResponse({"text": text})
 
     async def import_keys(self, request: Request) -> JSONResponse:
         body = await _read(request, KeyImport)
-        added = await lifecycle.import_keys(self._engine.store, body.text, body.passphrase)
-        return JSONResponse({"added": added})
+        done = await key_exports.import_keys(self._engine.store, body.text, body.passphrase)
+        return JSONResponse(asdict(done))
 
     # -- the audit chains --------------------------------------------------------------------------
 

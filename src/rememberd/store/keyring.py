@@ -6,30 +6,27 @@ another's place. Destroying a key here makes the vault and every copy of its fil
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import hmac
-import json
 import os
 import stat
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from rememberd.clock import Clock, from_micros, isoformat, to_micros
-from rememberd.errors import DatabaseMissing, InvalidInput, MasterKeyProblem, WrongKey
+from rememberd.errors import DatabaseMissing, MasterKeyProblem, WrongKey
 from rememberd.store.database import Database, create
 from rememberd.store.place import DataDirectory, sync_folder
 from rememberd.store.transaction import Transaction
 
 _CHECK = b"rememberd master key check"
 _NONCE = 12
-# scrypt, OWASP's first choice of parameters: 128 MiB, under a second.
-_SCRYPT = {"n": 2**17, "r": 8, "p": 1}
-_SCRYPT_MEMORY = 160 * 1024 * 1024
-SHORTEST_PASSPHRASE = 12
+
+KeyName = tuple[str, int]  # vault id and version
 
 
 def load_master_key(given: str | None, file: Path, *, may_create: bool) -> bytes:
@@ -92,12 +89,16 @@ class ExportState:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ExportedKey:
-    """One key as an export held it, in clear."""
+class VaultKey:
+    """One key in clear."""
 
     vault_id: str
     version: int
     key: bytes
+
+    @property
+    def name(self) -> KeyName:
+        return self.vault_id, self.version
 
 
 class Keyring:
@@ -167,18 +168,20 @@ class Keyring:
 
     def create(self, vault_id: str, version: int) -> bytes:
         """Make, wrap and store a random key; durable when this returns."""
-        key = os.urandom(32)
-        self._put(vault_id, version, key)
-        return key
+        key = VaultKey(vault_id, version, os.urandom(32))
+        self._put(key)
+        return key.key
 
-    def _put(self, vault_id: str, version: int, key: bytes) -> None:
-        wrapped = self._seal(key, _binding(vault_id, version))
+    def _put(self, key: VaultKey) -> None:
+        name = {"vault_id": key.vault_id, "version": key.version}
+        wrapped = self._seal(key.key, _binding(key.vault_id, key.version))
         at = to_micros(self._clock.now())
-        self._database.submit(
-            lambda tx: tx.run(
-                "put_key", vault_id=vault_id, version=version, wrapped=wrapped, created_at=at
-            )
-        ).result()
+
+        def put(tx: Transaction) -> None:
+            tx.run("put_key", **name, wrapped=wrapped, created_at=at)
+            tx.run("forget_destruction", **name)  # of a version that was begun and given up
+
+        self._database.submit(put).result()
 
     def get(self, vault_id: str, version: int) -> bytes | None:
         """The key, or None when there is none. Raises WrongKey for a tampered row."""
@@ -194,14 +197,36 @@ class Keyring:
             raise WrongKey("A key in keys.db was tampered with or moved.") from None
 
     async def destroy(self, vault_id: str, versions: tuple[int, ...]) -> None:
-        """Forget keys for good: rows are overwritten and the log emptied before this returns."""
+        """Forget keys for good: rows are overwritten and the log emptied before this returns.
+
+        What remains is the note that they were destroyed, so that no export brings them back.
+        """
+        at = to_micros(self._clock.now())
 
         def forget(tx: Transaction) -> None:
             for version in versions:
-                tx.run("destroy_key", vault_id=vault_id, version=version)
+                if tx.run("destroy_key", vault_id=vault_id, version=version):
+                    tx.run("note_destroyed", vault_id=vault_id, version=version, at=at)
 
         await self._database.write(forget)
         await self._database.alone(lambda database: database.truncate_log())
+
+    def destroyed(self) -> list[KeyName]:
+        return self._database.read_here(lambda tx: tx.tuples("destroyed"))
+
+    def is_destroyed(self, name: KeyName) -> bool:
+        vault_id, version = name
+        return bool(
+            self._database.read_here(
+                lambda tx: tx.value("is_destroyed", vault_id=vault_id, version=version)
+            )
+        )
+
+    def note_destroyed(self, names: Iterable[KeyName]) -> None:
+        """What an export says was destroyed elsewhere; keys that are here stay."""
+        at = to_micros(self._clock.now())
+        rows = [{"vault_id": vault_id, "version": version, "at": at} for vault_id, version in names]
+        self._database.submit(lambda tx: tx.many("note_destroyed", rows)).result()
 
     def versions(self, vault_id: str) -> tuple[int, ...]:
         rows = self._database.read_here(lambda tx: tx.tuples("versions", vault_id=vault_id))
@@ -224,50 +249,27 @@ class Keyring:
 
     # -- exports -----------------------------------------------------------------------------------
 
-    def export(self, passphrase: str) -> str:
-        """Every key, sealed under a passphrase, as JSON text. Records which keys it holds.
-
-        Raises InvalidInput for a short passphrase, WrongKey for a tampered row.
-        """
-        _check_passphrase(passphrase)
-        rows = self._database.read_here(lambda tx: tx.all("all_keys"))
-        keys = [
-            {
-                "vault_id": row["vault_id"],
-                "version": row["version"],
-                "key": self._unwrap(row["vault_id"], row["version"], row["wrapped"]).hex(),
-            }
-            for row in rows
+    def keys(self) -> list[VaultKey]:
+        """Every key in clear. Raises WrongKey for a tampered row."""
+        rows = self._database.read_here(lambda tx: tx.tuples("all_keys"))
+        return [
+            VaultKey(vault, version, self._unwrap(vault, version, wrapped))
+            for vault, version, wrapped in rows
         ]
-        salt, nonce = os.urandom(16), os.urandom(_NONCE)
-        sealed = _passphrase_cipher(passphrase, salt).encrypt(
-            nonce, json.dumps(keys).encode(), _EXPORT_KIND.encode()
-        )
-        self._record_export(rows)
-        return json.dumps(
-            {
-                "kind": _EXPORT_KIND,
-                "made_at": isoformat(self._clock.now()),
-                "kdf": {"name": "scrypt", **_SCRYPT, "salt": base64.b64encode(salt).decode()},
-                "nonce": base64.b64encode(nonce).decode(),
-                "sealed": base64.b64encode(sealed).decode(),
-            },
-            indent=2,
-        )
 
-    def _record_export(self, rows: list[dict[str, object]]) -> None:
-        at = to_micros(self._clock.now())
+    def record_export(self, keys: Iterable[VaultKey], made_at: datetime) -> None:
+        """An export that was made then holds these keys."""
+        at = to_micros(made_at)
         held = [
-            {"vault_id": row["vault_id"], "version": row["version"], "exported_at": at}
-            for row in rows
+            {"vault_id": key.vault_id, "version": key.version, "exported_at": at} for key in keys
         ]
         self._database.submit(lambda tx: tx.many("record_export", held)).result()
 
-    def put_back(self, exported: ExportedKey) -> bool:
-        """Take in one key of an export; False when that key is here already."""
-        if self.get(exported.vault_id, exported.version) is not None:
+    def put_back(self, key: VaultKey) -> bool:
+        """Take in one key of an export; False when it is here already, or destroyed for good."""
+        if self.get(key.vault_id, key.version) is not None or self.is_destroyed(key.name):
             return False
-        self._put(exported.vault_id, exported.version, exported.key)
+        self._put(key)
         return True
 
     # -- sealing -----------------------------------------------------------------------------------
@@ -280,45 +282,5 @@ class Keyring:
         return self._cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], binding)
 
 
-_EXPORT_KIND = "rememberd key export 1"
-
-
 def _binding(vault_id: str, version: int) -> bytes:
     return f"{vault_id}:{version}".encode()
-
-
-def _check_passphrase(passphrase: str) -> None:
-    if len(passphrase) < SHORTEST_PASSPHRASE:
-        raise InvalidInput(
-            f"The passphrase must have at least {SHORTEST_PASSPHRASE} characters.",
-            field="passphrase",
-        )
-
-
-def _passphrase_cipher(passphrase: str, salt: bytes) -> ChaCha20Poly1305:
-    key = hashlib.scrypt(passphrase.encode(), salt=salt, dklen=32, maxmem=_SCRYPT_MEMORY, **_SCRYPT)
-    return ChaCha20Poly1305(key)
-
-
-def open_export(text: str, passphrase: str) -> list[ExportedKey]:
-    """The keys that an export holds. Takes a second and 128 MiB, on purpose.
-
-    Raises InvalidInput for a file that is not an export or a passphrase that is not its own.
-    """
-    try:
-        body = json.loads(text)
-        if body["kind"] != _EXPORT_KIND or body["kdf"]["name"] != "scrypt":
-            raise ValueError
-        cipher = _passphrase_cipher(passphrase, base64.b64decode(body["kdf"]["salt"]))
-        sealed = base64.b64decode(body["sealed"])
-        opened = cipher.decrypt(base64.b64decode(body["nonce"]), sealed, _EXPORT_KIND.encode())
-    except InvalidTag:
-        raise InvalidInput(
-            "The passphrase does not open this export.", field="passphrase"
-        ) from None
-    except (ValueError, KeyError, TypeError):
-        raise InvalidInput("This is not a rememberd key export.", field="file") from None
-    return [
-        ExportedKey(entry["vault_id"], entry["version"], bytes.fromhex(entry["key"]))
-        for entry in json.loads(opened)
-    ]

@@ -11,7 +11,6 @@ import json
 import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,7 +21,6 @@ from rememberd.store import control, ledger, vectors
 from rememberd.store.control import Unfinished
 from rememberd.store.database import Database
 from rememberd.store.database import create as create_file
-from rememberd.store.keyring import ExportedKey, open_export
 from rememberd.store.place import sync_folder
 from rememberd.store.store import Store
 from rememberd.store.transaction import Row, Transaction
@@ -325,37 +323,6 @@ async def _resume(store: Store, item: Unfinished) -> None:
         await _finish_erasure(store, vault.id, item.pending)
     else:
         await _keep_current(store, vault.id)
-
-
-# --- keys --------------------------------------------------------------------------------------
-
-
-async def export_keys(store: Store, passphrase: str) -> str:
-    """Every key, sealed under a passphrase, as JSON text. Raises InvalidInput for a short one."""
-    async with store.key_changes:
-        return await asyncio.to_thread(store.keyring.export, passphrase)
-
-
-async def import_keys(store: Store, text: str, passphrase: str) -> int:
-    """Take in the keys of an export that are missing here; returns how many.
-
-    Only of vaults that are ready, and only the version in use: no key comes back that an erasure
-    destroyed. Raises InvalidInput for a file that is not an export, or the wrong passphrase.
-    """
-    added = 0
-    for exported in await asyncio.to_thread(open_export, text, passphrase):
-        async with store.alone(exported.vault_id):
-            if await store.control.read(partial(_in_use, exported=exported)):
-                added += await asyncio.to_thread(store.keyring.put_back, exported)
-    return added
-
-
-def _in_use(tx: Transaction, exported: ExportedKey) -> bool:
-    try:
-        vault = control.vault(tx, exported.vault_id)
-    except NotFound:
-        return False
-    return vault.status is VaultStatus.READY and vault.generation == exported.version
 
 
 # --- parts -------------------------------------------------------------------------------------

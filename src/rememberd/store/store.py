@@ -249,6 +249,11 @@ class Store:
         if vault.status is not VaultStatus.READY:
             raise VaultUnavailable
         key = self.keyring.get(vault.id, vault.generation)
+        if key is None and self.keyring.is_destroyed((vault.id, vault.generation)):
+            raise WrongKey(
+                "This vault was erased or emptied after this backup of it was made. Its key is "
+                "destroyed for good; `rememberd vault erase` removes what is left."
+            )
         if key is None:
             raise WrongKey(
                 "The key store holds no key for this vault. Take it in from an export with "

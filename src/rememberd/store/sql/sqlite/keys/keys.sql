@@ -20,6 +20,24 @@ VALUES (:vault_id, :version, :wrapped, :created_at);
 -- destroy_key --
 DELETE FROM vault_key WHERE vault_id = :vault_id AND version = :version;
 
+-- note_destroyed --
+-- Unless the key is here.
+INSERT OR IGNORE INTO destroyed (vault_id, version, destroyed_at)
+SELECT :vault_id, :version, :at
+WHERE NOT EXISTS (
+    SELECT 1 FROM vault_key
+    WHERE vault_key.vault_id = :vault_id AND vault_key.version = :version
+);
+
+-- forget_destruction --
+DELETE FROM destroyed WHERE vault_id = :vault_id AND version = :version;
+
+-- destroyed --
+SELECT vault_id, version FROM destroyed ORDER BY vault_id, version;
+
+-- is_destroyed --
+SELECT 1 FROM destroyed WHERE vault_id = :vault_id AND version = :version;
+
 -- record_export --
 INSERT INTO export (vault_id, version, exported_at) VALUES (:vault_id, :version, :exported_at);
 
