@@ -7,18 +7,30 @@ It must not read anything of the machine it runs on: two machines write the same
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import typer
+from mcp_types import (
+    HEADER_MISMATCH,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    UNSUPPORTED_PROTOCOL_VERSION,
+)
 
 from rememberd import errors, settings
+from rememberd.auth import errors as oauth
 from rememberd.auth import scopes
 from rememberd.cli import app as cli
 from rememberd.cli.exits import EXITS
-from rememberd.http.problems import status_of
+from rememberd.http.problems import REFUSALS, status_of
+from rememberd.mcp.results import CHALLENGE_META_KEY, CODE_META_KEY
 from rememberd.mcp.schemas import schema_of
+from rememberd.mcp.server import SCOPE_CODE
 from rememberd.model import SCOPES
 from rememberd.tools import TOOLSETS
 from rememberd.tools.base import AnyTool, Resource
@@ -74,15 +86,58 @@ def scopes_page() -> Iterator[str]:
 
 def errors_page() -> Iterator[str]:
     yield "# Error codes"
+    yield "How a failure is told depends on who was asked. Its text names the field or the way out."
+    yield "## An MCP mount"
     yield (
-        "Every error carries one of these codes and a text that names the field or the way out. "
-        "Tools answer with the text and `isError`; HTTP interfaces with the status and "
-        '`{"error": code, "error_description": text}`.'
+        "A tool that could not do what it was asked answers with the text and `isError: true`; for "
+        f'programs, `_meta["{CODE_META_KEY}"]` holds one of the [codes below](#codes). A missing '
+        f'scope has its challenge in `_meta["{CHALLENGE_META_KEY}"]`. Arguments that do not fit '
+        f"(`{errors.InvalidInput.code}`) are never an `isError`: they are the JSON-RPC error "
+        f"{INVALID_PARAMS}, naming the field. In the handshake era JSON-RPC errors travel in HTTP "
+        "200, unless the body could not be read; in the stateless era with the status shown."
+    )
+    yield listing("number", "HTTP", ((f"{n}", status, text) for n, status, text in RPC_ERRORS))
+    yield "## The network edge"
+    yield (
+        "What is refused before anything was looked at has a status and "
+        '`{"error": code, "error_description": text}`; a browser gets a page that says the same.'
+    )
+    yield listing(
+        "code", "HTTP", ((f"`{c}`", f"{status}", text) for c, (status, text) in REFUSALS.items())
+    )
+    yield "## The authorization server"
+    yield (
+        "The same body, with the codes of RFC 6749 §5.2, RFC 7591 §3.2.2 and RFC 8707 §2; "
+        "`/authorize` sends them back to the app in the address, where it may: "
+        f"{', '.join(f'`{code}`' for code in get_args(oauth.Code))}."
+    )
+    yield "## Codes"
+    yield (
+        "What goes wrong inside. The command line has its exit code from them "
+        "([which](cli.md#exit-codes)); where one ends an HTTP request of its own, as on the local "
+        "socket, it has the status shown and the body of the edge."
     )
     for error in error_tree(errors.RememberdError):
-        yield f"## {error.code}"
+        yield f"### {error.code}"
         yield inspect.cleandoc(error.__doc__ or "")
         yield f"HTTP {status_of(error.__new__(error)).value}{kind_of(error)}"
+
+
+RPC_ERRORS = (
+    (PARSE_ERROR, "400", "The body is not UTF-8 or not JSON."),
+    (INVALID_REQUEST, "400", "The body is not one JSON-RPC 2.0 message; batches are none."),
+    (METHOD_NOT_FOUND, "404", "The method does not exist in this revision."),
+    (INVALID_PARAMS, "400", "Unknown tool or resource, or arguments that do not fit."),
+    (INTERNAL_ERROR, "200", "A resource could not be read, or something nobody foresaw."),
+    (HEADER_MISMATCH, "400", "A header is missing, comes twice or differs from the body."),
+    (UNSUPPORTED_PROTOCOL_VERSION, "400", "`data.supported` lists the revisions served."),
+    (SCOPE_CODE, "403", "`resources/read` without its scope; the challenge is in the header."),
+)
+
+
+def listing(first: str, second: str, entries: Iterable[tuple[str, str, str]]) -> str:
+    lines = [f"| {one} | {two} | {text} |" for one, two, text in entries]
+    return "\n".join([f"| {first} | {second} | |", "|---|---|---|", *lines])
 
 
 def kind_of(error: type[errors.RememberdError]) -> str:

@@ -3,6 +3,7 @@
 import logging
 import threading
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
@@ -20,7 +21,9 @@ from rememberd.errors import (
 )
 from rememberd.http.problems import on_domain_error, status_of
 from tests.http.serving import Served, serving
-from tests.http.world import PING, World, bearer, post
+from tests.http.world import JSON_TYPE, PING, World, bearer, post
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "errors.md"
 
 
 @pytest.mark.parametrize(
@@ -42,6 +45,28 @@ def test_every_refusal_is_json(served: Served, method: str, path: str, status: i
     assert reply.status == status
     assert reply.headers["content-type"] == "application/json"
     assert reply.json.keys() == {"error", "error_description"}
+
+
+@pytest.mark.parametrize(
+    "code, path, headers",
+    [
+        ("unauthorized", "/mcp", []),
+        ("invalid_token", "/mcp", [bearer("nobody")]),
+        ("origin_not_allowed", "/mcp", [("Origin", "https://evil.example")]),
+        ("not_found", "/nowhere", []),
+        ("method_not_allowed", "/health", []),
+        ("content_too_large", "/mcp", [bearer(), JSON_TYPE, ("Content-Length", str(10**9))]),
+        ("unsupported_media_type", "/mcp", [bearer()]),
+        ("misdirected_request", "/mcp", [("Host", "evil.example")]),
+        ("server_error", "/mcp", [bearer("bug"), JSON_TYPE]),
+    ],
+)
+def test_a_refusal_stands_in_the_reference_as_it_comes(
+    served: Served, code: str, path: str, headers: list[tuple[str, str]]
+) -> None:
+    reply = served.send("POST", path, headers=headers)
+    assert reply.json["error"] == code
+    assert f"\n| `{code}` | {reply.status} | " in REFERENCE.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/health", "/nowhere"])

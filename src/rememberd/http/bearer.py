@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from rememberd.auth import scopes
-from rememberd.http.problems import problem
+from rememberd.http.problems import refuse
 from rememberd.mcp.challenge import challenge
 from rememberd.model import Principal
 
@@ -40,14 +40,14 @@ class Bearer:
         """No error code when nothing was sent (RFC 6750 §3.1): some clients give up over one."""
         header = challenge(self.resource_metadata, scopes.DEFAULT)
         text = "Send a key or an access token as: Authorization: Bearer …"
-        return problem(401, "unauthorized", text, {"WWW-Authenticate": header})
+        return refuse("unauthorized", text, {"WWW-Authenticate": header})
 
     def _refuse(self) -> Response:
         text = "The key or token is unknown, expired or revoked"
         header = challenge(
             self.resource_metadata, scopes.DEFAULT, error="invalid_token", description=text
         )
-        return problem(401, "invalid_token", f"{text}.", {"WWW-Authenticate": header})
+        return refuse("invalid_token", f"{text}.", {"WWW-Authenticate": header})
 
 
 def _token(header: str) -> str | None:

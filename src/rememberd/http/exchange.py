@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from rememberd.http.bearer import Bearer
-from rememberd.http.problems import problem
+from rememberd.http.problems import refuse
 from rememberd.mcp.era import Routing
 from rememberd.mcp.server import Answer, McpServer
 
@@ -35,10 +35,10 @@ class McpExchange:
             return principal
         if request.method != "POST":
             text = "One POST is one call; there are no streams and no sessions to open or close."
-            return problem(405, "method_not_allowed", text, {"Allow": METHODS})
+            return refuse("method_not_allowed", text, {"Allow": METHODS})
         if not _is_json(request.headers.get("content-type", "")):
             text = "The Content-Type must be application/json."
-            return problem(415, "unsupported_media_type", text)
+            return refuse("unsupported_media_type", text)
         body = await request.body()
         routing = Routing.read(request.headers.items())
         return _response(await self._server.answer(body, principal, routing))

@@ -12,7 +12,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rememberd.auth.limits import Wait, Window, address_key
-from rememberd.http.problems import problem
+from rememberd.http.problems import refuse
 
 _REFUSED = frozenset({401, 403, 404, 421})
 
@@ -75,4 +75,4 @@ def _too_many(wait: Wait) -> ASGIApp:
         "Access-Control-Allow-Origin": "*",
         "Access-Control-Expose-Headers": "Retry-After",
     }
-    return problem(429, "temporarily_unavailable", text, headers)
+    return refuse("temporarily_unavailable", text, headers)

@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rememberd.http.problems import Refused, internal, problem
+from rememberd.http.problems import Refused, internal, refuse
 
 logger = logging.getLogger(__name__)
 
@@ -119,7 +119,7 @@ class BodyLimit:
         text = f"The body is larger than {limit} bytes (setting max_body_bytes)."
         declared = Headers(scope=scope).get("content-length", "0")
         if declared.isdecimal() and int(declared) > limit:
-            return await problem(413, "content_too_large", text)(scope, receive, send)
+            return await refuse("content_too_large", text)(scope, receive, send)
         read = 0
 
         async def counted() -> Message:
@@ -127,7 +127,7 @@ class BodyLimit:
             message = await receive()
             read += len(message.get("body", b""))
             if read > limit:
-                raise Refused(413, "content_too_large", text)
+                raise Refused("content_too_large", text)
             return message
 
         await self.app(scope, counted, send)

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rememberd.http.middleware import raw, with_headers
-from rememberd.http.problems import problem
+from rememberd.http.problems import refuse
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -32,7 +32,7 @@ class KnownHost:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and not self._known(Headers(scope=scope).getlist("host")):
             text = "This host name is not served here. See the settings public_url, allowed_hosts."
-            return await problem(421, "misdirected_request", text)(scope, receive, send)
+            return await refuse("misdirected_request", text)(scope, receive, send)
         await self.app(scope, receive, send)
 
     def _known(self, sent: list[str]) -> bool:
@@ -61,7 +61,7 @@ class CrossOrigin:
         origin = Headers(scope=scope).get("origin")
         if origin is not None and not self._allowed(origin):
             text = "This web origin may not call here. See the setting allowed_origins."
-            return await problem(403, "origin_not_allowed", text)(scope, receive, send)
+            return await refuse("origin_not_allowed", text)(scope, receive, send)
         headers = {"Vary": "Origin"} if origin is None else _readable_by(origin)
         if scope["method"] == "OPTIONS":
             answer = Response(status_code=204, headers=headers | self.preflight)

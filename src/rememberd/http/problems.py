@@ -40,11 +40,35 @@ _STATUS: tuple[tuple[type[RememberdError], HTTPStatus], ...] = (
 )
 
 
-class Refused(HTTPException):
-    """Raised where a refusal cannot be returned. Same fields as `problem`."""
+# What the edge itself refuses: code, status, and when. docs/reference/errors.md is made from it.
+REFUSALS: dict[str, tuple[int, str]] = {
+    "unauthorized": (401, "No credential was sent. `WWW-Authenticate` says where to sign in."),
+    "invalid_token": (
+        401,
+        "The key or access token is unknown, expired, revoked, or made for another mount.",
+    ),
+    "origin_not_allowed": (403, "This web origin may not call here (setting `allowed_origins`)."),
+    "not_found": (404, "Nothing is served at this path."),
+    "method_not_allowed": (405, "The path is served, but not with this method; `Allow` names its."),
+    "content_too_large": (413, "The body is over the limit (setting `max_body_bytes`)."),
+    "unsupported_media_type": (415, "An MCP mount takes `application/json` only."),
+    "misdirected_request": (
+        421,
+        "This host name is not served here (settings `public_url`, `allowed_hosts`).",
+    ),
+    "temporarily_unavailable": (
+        429,
+        "Too many requests without a good credential; `Retry-After` says when to come back.",
+    ),
+    "server_error": (500, "Something that nobody foresaw; the server's log says more."),
+}
 
-    def __init__(self, status: int, code: str, text: str) -> None:
-        super().__init__(status, text)
+
+class Refused(HTTPException):
+    """Raised where a refusal cannot be returned. Same fields as `refuse`."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(REFUSALS[code][0], text)
         self.code = code
 
 
@@ -56,8 +80,13 @@ def problem(
     return JSONResponse(body, status, headers=dict(headers or {}))
 
 
+def refuse(code: str, text: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """One of REFUSALS, with its status and a text for this case."""
+    return problem(REFUSALS[code][0], code, text, headers)
+
+
 def internal() -> JSONResponse:
-    return problem(500, "server_error", "Internal error; the server's log has more.")
+    return refuse("server_error", "Internal error; the server's log has more.")
 
 
 def status_of(error: RememberdError) -> HTTPStatus:

@@ -30,7 +30,7 @@ from rememberd.model import Principal
 
 logger = logging.getLogger(__name__)
 
-_SCOPE_CODE = 403  # ours: outside the range that JSON-RPC and MCP keep for themselves
+SCOPE_CODE = 403  # ours: outside the range that JSON-RPC and MCP keep for themselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class McpServer:
 
     def _forbidden(self, message: Message, refusal: ScopeMissing) -> Answer:
         """HTTP 403 makes clients step up; stdio, which has no status, still gets the reason."""
-        error = RpcError(_SCOPE_CODE, refusal.message, data={"error": refusal.code})
+        error = RpcError(SCOPE_CODE, refusal.message, data={"error": refusal.code})
         challenge = step_up(self._resource_metadata, refusal.needed, refusal.granted)
         return Answer(403, envelope.error(message.id, error), challenge)
 
