@@ -26,6 +26,23 @@ def test_an_export_brings_a_backup_back_to_life(place: Place) -> None:
     done = import_keys(place, "--json")
     assert done.json == {"added": 1, "already_here": 0, "destroyed": []}
     assert len(place.json("search", "deploy")["memories"]) == 1
+    assert place.ok("doctor").out.count("in no export") == 0  # the one just taken in holds it
+    again = import_keys(place)
+    assert (again.out, again.err) == ("Took in no key\n", "Here already: 1 key.\n")
+
+
+def test_an_import_where_its_vaults_are_not_is_refused_and_makes_nothing(place: Place) -> None:
+    export(place)
+    for data, code, said in (("nowhere", 3, "no control.db in"), ("other", 2, "None of this")):
+        if data == "other":
+            place.ok("vault", "list", "--data", data)
+        done = place.run(
+            "keys", "import", "keys.json", "--passphrase-stdin", "--data", data, stdin=PASSPHRASE
+        )
+        assert (done.code, said in done.err) == (code, True)
+        assert str(place.home / data) in done.err
+        assert "--data" in done.err
+    assert not (place.home / "nowhere").exists()
 
 
 def test_a_vault_that_was_erased_after_the_backup_is_named_and_stays_closed(place: Place) -> None:
@@ -38,7 +55,7 @@ def test_a_vault_that_was_erased_after_the_backup_is_named_and_stays_closed(plac
     assert "closed for good: diary." in import_keys(place).err
     assert "destroyed" in place.run("search", "anything", "--vault", "diary").err
     place.ok("vault", "erase", "diary", "--yes")
-    assert import_keys(place).err == ""
+    assert "diary" not in import_keys(place).err
 
 
 def test_an_export_is_for_its_owner_alone_and_never_overwritten(place: Place) -> None:

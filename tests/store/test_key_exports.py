@@ -17,7 +17,7 @@ from rememberd.store.keyring import begin_key_store
 from rememberd.store.place import DataDirectory
 from rememberd.store.store import Store
 from rememberd.store.transaction import Transaction
-from tests.store.world import Failing, new_vault, opened, remember, texts
+from tests.store.world import Failing, StillClock, new_vault, opened, remember, texts
 
 PASSPHRASE = "correct horse battery"
 
@@ -150,6 +150,36 @@ async def test_a_vault_in_the_middle_of_its_erasure_takes_no_key_in(
         await lifecycle.erase(store, alice, "owner")
     assert (await key_exports.import_keys(store, export, PASSPHRASE)).added == 0
     assert store.keyring.versions(alice) == ()
+
+
+async def test_an_export_that_was_taken_in_counts_as_one_and_only_once(
+    data_dir: Path, tmp_path: Path
+) -> None:
+    async with opened(data_dir) as store:
+        alice = await new_vault(store)
+        export = await key_exports.export_keys(store, PASSPHRASE)
+    machine = back_up(data_dir, tmp_path / "machine")
+    begin_key_store(DataDirectory(machine), None)
+    clock = StillClock()
+    clock.move(days=1)
+    async with opened(machine, clock=clock) as store:
+        for added in (1, 0):
+            done = await key_exports.import_keys(store, export, PASSPHRASE)
+            assert (done.added, done.already_here) == (added, 1 - added)
+        state = store.keyring.export_state()
+        assert (state.last_export_at, state.keys_not_exported) == ("2026-11-30T12:00:00Z", 0)
+        proof = await lifecycle.erase(store, alice, "owner")
+        assert proof.exported_key_versions == (1,)
+
+
+async def test_an_export_of_other_vaults_is_refused(data_dir: Path, tmp_path: Path) -> None:
+    async with opened(tmp_path / "theirs") as store:
+        await new_vault(store)
+        export = await key_exports.export_keys(store, PASSPHRASE)
+    async with opened(data_dir) as store:
+        await new_vault(store)
+        with pytest.raises(InvalidInput, match="None of this export's vaults"):
+            await key_exports.import_keys(store, export, PASSPHRASE)
 
 
 # -- a backup from before an erasure -----------------------------------------------------------

@@ -16,7 +16,7 @@ import typer
 from rememberd.cli import options, output
 from rememberd.cli.options import AsJson, Data
 from rememberd.cli.owner import ask_owner
-from rememberd.errors import DataDirectoryBusy, InvalidInput
+from rememberd.errors import DataDirectoryBusy, InvalidInput, NotFound
 from rememberd.settings import Settings
 from rememberd.store.place import DataDirectory, Lock
 
@@ -88,6 +88,7 @@ def import_keys(
     Example: rememberd keys import rememberd-keys.json
     """
     settings = options.load(context, data)
+    _require_data(settings)
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -98,12 +99,24 @@ def import_keys(
     done = ask_owner(settings, lambda owner: owner.post("/keyring/import", body, repeatable=True))
     if as_json:
         return output.document(done)
-    output.result("Took in", output.count(done["added"], "key"))
+    output.result("Took in", output.count(done["added"], "key") if done["added"] else "no key")
+    if done["already_here"]:
+        output.note(f"Here already: {output.count(done['already_here'], 'key')}.")
     if done["destroyed"]:
         names = ", ".join(done["destroyed"])
         output.warning(
             f"Erased or emptied after this backup was made, and so closed for good: {names}. "
             "`rememberd vault erase NAME` removes what is left."
+        )
+
+
+def _require_data(settings: Settings) -> None:
+    """Raises NotFound rather than make a new data directory, into which no export fits."""
+    directory = DataDirectory(settings.data)
+    if not directory.control.exists():
+        raise NotFound(
+            f"There is no control.db in {directory.root}. Restore the backup that belongs to this "
+            "export there, or say --data DIR."
         )
 
 

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from rememberd.clock import isoformat
 from rememberd.errors import InvalidInput, NotFound
-from rememberd.model import VaultStatus
+from rememberd.model import Vault, VaultStatus
 from rememberd.store import control
 from rememberd.store.keyring import KeyName, VaultKey
 from rememberd.store.store import Store
@@ -136,12 +136,19 @@ class Imported:
 
 
 async def import_keys(store: Store, text: str, passphrase: str) -> Imported:
-    """Take in the keys of an export that are missing here.
+    """Take in the keys of an export that are missing here, and record that it holds them.
 
     Only of vaults that are ready, and only the version in use: no key comes back that an erasure
-    destroyed. Raises InvalidInput for a file that is not an export, or the wrong passphrase.
+    destroyed. Raises InvalidInput for a file that is not an export or one of other vaults, or the
+    wrong passphrase.
     """
     export, ring = await asyncio.to_thread(unseal, text, passphrase), store.keyring
+    if not await store.control.read(partial(_is_of_here, export=export)):
+        raise InvalidInput(
+            f"None of this export's vaults is in {store.directory.root}. Restore the backup that "
+            "belongs to it there, or say --data DIR.",
+            field="file",
+        )
     await asyncio.to_thread(ring.note_destroyed, export.destroyed)
     added = already_here = 0
     for key in export.keys:
@@ -152,18 +159,31 @@ async def import_keys(store: Store, text: str, passphrase: str) -> Imported:
                 added += 1
             elif not ring.is_destroyed(key.name):
                 already_here += 1
+            await asyncio.to_thread(ring.record_export, [key], export.made_at)
     ready = await store.control.read(_ready)
     return Imported(
         added, already_here, tuple(name for name, key in ready if ring.is_destroyed(key))
     )
 
 
+def _is_of_here(tx: Transaction, export: Export) -> bool:
+    """Whether control knows a vault of it, be it an erased one."""
+    names = [*(key.name for key in export.keys), *export.destroyed]
+    return any(_vault(tx, vault_id) for vault_id, _ in names)
+
+
 def _in_use(tx: Transaction, key: VaultKey) -> bool:
+    vault = _vault(tx, key.vault_id)
+    return (
+        vault is not None and vault.status is VaultStatus.READY and vault.generation == key.version
+    )
+
+
+def _vault(tx: Transaction, vault_id: str) -> Vault | None:
     try:
-        vault = control.vault(tx, key.vault_id)
+        return control.vault(tx, vault_id)
     except NotFound:
-        return False
-    return vault.status is VaultStatus.READY and vault.generation == key.version
+        return None
 
 
 def _ready(tx: Transaction) -> list[tuple[str, KeyName]]:

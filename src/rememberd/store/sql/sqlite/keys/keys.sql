@@ -39,7 +39,13 @@ SELECT vault_id, version FROM destroyed ORDER BY vault_id, version;
 SELECT 1 FROM destroyed WHERE vault_id = :vault_id AND version = :version;
 
 -- record_export --
-INSERT INTO export (vault_id, version, exported_at) VALUES (:vault_id, :version, :exported_at);
+-- An export can be taken in more than once.
+INSERT INTO export (vault_id, version, exported_at)
+SELECT :vault_id, :version, :exported_at
+WHERE NOT EXISTS (
+    SELECT 1 FROM export
+    WHERE vault_id = :vault_id AND version = :version AND exported_at = :exported_at
+);
 
 -- exported_versions --
 SELECT DISTINCT version FROM export WHERE vault_id = :vault_id ORDER BY version;
