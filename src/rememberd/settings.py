@@ -59,7 +59,10 @@ class Settings(BaseModel):
         description="Web origins whose pages may call `/mcp` from a browser, beside our own.",
     )
     max_body_bytes: int = Field(
-        1_048_576, ge=1024, description="Largest request body, in bytes; over it 413."
+        4_194_304,
+        ge=1024,
+        description="Largest request body, in bytes; over it 413. The default holds a full set of "
+        "reflections in any script, however it is escaped.",
     )
 
     # what is logged

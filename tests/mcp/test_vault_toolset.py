@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +13,10 @@ from jsonschema import Draft202012Validator
 
 from rememberd.mcp.catalog import Catalog
 from rememberd.model import DELETE, READ, REFLECT, WRITE
+from rememberd.settings import Settings
 from rememberd.tools import VAULT
+from rememberd.tools.vault.commit_reflections import CommitArguments
+from tests.mcp.talk import request
 
 LISTED: dict[str, Any] = {
     tool["name"]: tool
@@ -135,6 +139,16 @@ def test_limits_stay_as_they_are() -> None:
             "forget_all_memories.confirmation": "DELETE ALL MEMORIES",
         }
     )
+
+
+def test_the_largest_commit_fits_into_a_request() -> None:
+    """Some clients send everything but ASCII as \\uXXXX, and two of them for a character."""
+    entry = {"text": "\N{SLIGHTLY SMILING FACE}" * 32_000, "importance": 10}
+    named = {"source_ids": ["mem_" + "0" * 36] * Settings.model_fields["batch_memories"].default}
+    arguments = {"batch_id": "bat_" + "0" * 36, "entries": [entry | named] * 10}
+    CommitArguments.model_validate(arguments)
+    body = request("tools/call", {"name": "commit_reflections", "arguments": arguments})
+    assert len(json.dumps(body)) <= Settings.model_fields["max_body_bytes"].default
 
 
 def limits(schema: dict[str, Any], path: str) -> Iterator[tuple[str, str]]:
