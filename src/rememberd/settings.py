@@ -172,7 +172,8 @@ class Settings(BaseModel):
         None,
         ge=0,
         description="Tokens that may be stored in a vault per calendar month (UTC). Over it, "
-        "storing is refused and reading goes on. Default: no limit.",
+        "storing is refused and reading goes on. Texts count; their tags and source_context do "
+        "not. Default: no limit.",
     )
 
     @field_validator("public_url")

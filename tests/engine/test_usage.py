@@ -42,6 +42,13 @@ async def test_over_the_allowance_storing_is_refused_and_reading_goes_on(data_di
         await world.keep(bob, "each vault has its own")
 
 
+async def test_texts_count_and_what_stands_beside_them_does_not(
+    world: World, alice: Principal
+) -> None:
+    await world.keep(alice, "pear", tags=("fruit",) * 32, source_context="a long talk " * 40)
+    assert await used(world, alice) == ("2026-11", 1, None)
+
+
 async def test_a_new_month_begins_with_a_full_allowance(data_dir: Path) -> None:
     clock = StillClock(datetime(2026, 11, 30, 23, 59, 59, 999_999, tzinfo=UTC))
     async with world_on(data_dir, clock=clock, embedder="off", monthly_token_allowance=5) as world:

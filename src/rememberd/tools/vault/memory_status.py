@@ -36,7 +36,10 @@ class Reflection(Output):
 
 class UsageOut(Output):
     month: str = Field(description="Calendar month, UTC.")
-    tokens: int
+    tokens: int = Field(
+        description="Stored this month, deleted or not. Texts count; tags and source_context do "
+        "not."
+    )
     allowance: int | None = Field(default=None, description="Absent: no limit.")
 
 
