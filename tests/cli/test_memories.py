@@ -18,8 +18,17 @@ def test_what_was_added_is_found(shared_place: Place, vault: str) -> None:
     assert shared_place.ok("add", TUESDAYS, "--vault", vault).out == f"Stored in {vault}\n"
     line = shared_place.ok("search", "when do we deploy", "--vault", vault).out
     assert re.fullmatch(
-        rf"[01]\.\d\d\t{re.escape(TUESDAYS)} \d{{4}}-\d\d-\d\d · raw · mem_\w+\n", line
+        rf"[01]\.\d\d\t{re.escape(TUESDAYS)}\t\d{{4}}-\d\d-\d\d\traw\tmem_\w+\n", line
     )
+
+
+def test_a_terminal_shows_where_a_memory_stands_below_it(place: Place) -> None:
+    kept = add(place, "personal", TUESDAYS)
+    screen = Terminal(place, "search", "deploy")
+    screen.expect(TUESDAYS)
+    screen.expect(f" · raw · {kept}")
+    assert screen.end() == 0
+    assert "\t" not in screen.shown
 
 
 def test_text_comes_from_standard_input_with_its_details(shared_place: Place, vault: str) -> None:
@@ -37,12 +46,14 @@ def test_text_comes_from_standard_input_with_its_details(shared_place: Place, va
 
 def test_wrong_arguments_are_named_and_nothing_is_stored(shared_place: Place, vault: str) -> None:
     for arguments, named in (
-        (["add", " ", "--vault", vault], "content"),
-        (["add", TUESDAYS, "--vault", vault, "--occurred-at", "soon"], "occurred_at"),
-        (["search", "", "--vault", vault], "query"),
-        (["search", "x", "--vault", vault, "--limit", "0"], "limit"),
-        (["search", "x", "--vault", vault, "--tier", "4"], "tiers"),
-        (["search", "x", "--vault", vault, "--tier", "1", "--importance", "5"], "importance"),
+        (["add", " ", "--vault", vault], "TEXT must"),
+        (["add", TUESDAYS, "--vault", vault, "--occurred-at", "soon"], "--occurred-at must"),
+        (["add", TUESDAYS, "--vault", vault, "--tag", "x" * 65], "--tag must"),
+        (["search", "", "--vault", vault], "QUERY must"),
+        (["search", "x", "--vault", vault, "--limit", "0"], "--limit must"),
+        (["search", "x", "--vault", vault, "--limit", "0", "--tier", "4"], "; --tier must"),
+        (["search", "x", "--vault", vault, "--tier", "1", "--importance", "5"], "--importance: "),
+        (["forget", "x" * 200, "--vault", vault], "ID must"),
     ):
         done = shared_place.run(*arguments)
         assert (done.code, done.out) == (2, ""), arguments

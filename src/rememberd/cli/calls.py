@@ -5,6 +5,7 @@ What a tool refuses becomes an error with an exit code; its text is passed on as
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,20 @@ from rememberd.cli.owner import Owner
 from rememberd.errors import InvalidInput, RememberdError
 
 _INVALID_PARAMS = -32602
+# What the arguments of the tools are called here.
+_TYPED = {
+    "content": "TEXT",
+    "tags": "--tag",
+    "source_context": "--source-context",
+    "occurred_at": "--occurred-at",
+    "query": "QUERY",
+    "limit": "--limit",
+    "tiers": "--tier",
+    "importance": "--importance",
+    "memory_id": "ID",
+    "memory_ids": "ID",
+}
+_BLAMED = re.compile(rf"(^|; )({'|'.join(_TYPED)})(?:\[\d+\])?(?=[ :])")
 # The tools that change nothing: a call may be repeated when a connection breaks. The catalog says
 # the same (a test holds them equal), but importing it costs more than the call.
 READING = frozenset(
@@ -44,5 +59,5 @@ def _refused(error: Mapping[str, Any]) -> RememberdError:
     text = str(error["message"])
     if error["code"] == _INVALID_PARAMS:
         _, _, detail = text.partition(": ")
-        return InvalidInput(detail or text)
+        return InvalidInput(_BLAMED.sub(lambda found: found[1] + _TYPED[found[2]], detail or text))
     return RememberdError(text)

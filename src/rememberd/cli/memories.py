@@ -200,10 +200,9 @@ def _call(
     return ask_owner(options.load(context, data), ask)
 
 
-def _row(memory: Found) -> list[output.Cell]:
+def _row(memory: Found) -> list[output.Cell | output.Below]:
     """How well it fits (of a search), what it says, and where it stands."""
     score = memory.get("score")
     day = (memory.get("occurred_at") or memory["created_at"])[:10]
-    about = f"\n{day} · {_TIERS[memory['tier']]} · {memory['id']}"
-    said = Text.assemble(memory["text"], (about, "dim"))
+    said = output.Below(memory["text"], (day, _TIERS[memory["tier"]], memory["id"]))
     return [said] if score is None else [Text(f"{score:.2f}", "cyan"), said]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import TextIOWrapper
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 from rich.console import Console
@@ -20,6 +20,13 @@ from rich.text import Text
 from rememberd.errors import InvalidInput
 
 Cell = str | Text
+
+
+class Below(NamedTuple):
+    """A text, and details that stand below it in a terminal, and in columns of their own else."""
+
+    text: str
+    details: tuple[str, ...]
 
 
 def survive_any_locale() -> None:
@@ -55,7 +62,7 @@ def error(text: str) -> None:
 
 
 def table(
-    heads: Sequence[str] | None, rows: Iterable[Sequence[Cell]], *, beside: bool = False
+    heads: Sequence[str] | None, rows: Iterable[Sequence[Cell | Below]], *, beside: bool = False
 ) -> None:
     """Aligned columns in a terminal; else a line for each row, with tabs and no heads.
 
@@ -64,7 +71,7 @@ def table(
     console = _console(stderr=beside)
     if not console.is_terminal:
         for row in rows:
-            console.file.write("\t".join(" ".join(str(cell).split()) for cell in row) + "\n")
+            console.file.write("\t".join(" ".join(text.split()) for text in _columns(row)) + "\n")
         return
     grid = Table(
         box=None,
@@ -76,8 +83,19 @@ def table(
     for head in heads or ():
         grid.add_column(head, overflow="fold")
     for row in rows:
-        grid.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+        grid.add_row(*map(_shown, row))
     console.print(grid)
+
+
+def _columns(row: Sequence[Cell | Below]) -> Iterator[str]:
+    for cell in row:
+        yield from (cell.text, *cell.details) if isinstance(cell, Below) else (str(cell),)
+
+
+def _shown(cell: Cell | Below) -> Text:
+    if isinstance(cell, Below):
+        return Text.assemble(cell.text, "\n", (" · ".join(cell.details), "dim"))
+    return Text(cell) if isinstance(cell, str) else cell
 
 
 def facts(pairs: Iterable[tuple[str, Cell]]) -> None:
