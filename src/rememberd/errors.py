@@ -86,10 +86,19 @@ class ScopeMissing(Denied):
 
     code = "insufficient_scope"
 
-    def __init__(self, needed: str, granted: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, needed: str, granted: frozenset[str] = frozenset(), *, is_key: bool = False
+    ) -> None:
+        """A person approves scopes of a connection anew; a key keeps those it was made with."""
+        if is_key:
+            names = (scope.removeprefix("memories:") for scope in sorted({needed, *granted}))
+            options = " ".join(f"--scope {name}" for name in names)
+            what, way = "key", f"Use one that has it (`rememberd key create {options}` makes one)"
+        else:
+            what, way = "connection", f"Reconnect and approve {needed}"
         super().__init__(
-            f"This connection lacks the scope {needed}. Nothing was done. Reconnect and approve "
-            f"{needed}; trying again without it does not help."
+            f"This {what} lacks the scope {needed}. Nothing was done. {way}; trying again without "
+            "it does not help."
         )
         self.needed = needed
         self.granted = granted

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from dataclasses import replace
 
 import pytest
 
@@ -103,6 +104,15 @@ async def test_the_scope_comes_first_and_nothing_is_done(
     assert scope in answer.text
     assert "Nothing was done" in answer.text
     assert notes.calls == 0
+
+
+async def test_each_is_told_how_to_come_by_a_scope(server: McpServer) -> None:
+    by_key = await call(server, "keep", {}, BOB)
+    assert "`rememberd key create --scope read --scope write`" in by_key.text
+    assert "econnect" not in by_key.text
+    by_grant = await call(server, "keep", {}, replace(BOB, grant_id="gnt_1"))
+    assert "Reconnect and approve memories:write" in by_grant.text
+    assert "key" not in by_grant.text
 
 
 @pytest.mark.quirk(number=19)

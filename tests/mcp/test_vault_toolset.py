@@ -70,6 +70,12 @@ def test_a_tool_is_described_for_people_and_models(name: str) -> None:
         assert "description" in schema or field in ("batch_id",), field
 
 
+def test_a_tool_that_changes_something_says_what_to_do_without_its_scope() -> None:
+    for tool in VAULT.tools:
+        asks_for_more = "reconnect" in tool.description and tool.scope in tool.description
+        assert asks_for_more is (not tool.read_only), tool.name
+
+
 @pytest.mark.parametrize("name", LISTED)
 @pytest.mark.parametrize("kind", ["inputSchema", "outputSchema"])
 def test_schemas_are_plain_and_valid(name: str, kind: str) -> None:

@@ -31,7 +31,7 @@ async def call_tool(
     tool = _tool(catalog, params.get("name"))
     arguments = _arguments(params)
     try:
-        _check_scope(tool.scope, principal)
+        check_scope(tool.scope, principal)
         _check_confirmation(tool, arguments)
         output = await tool.run(engine, principal, _validated(tool, arguments))
     except InvalidInput as error:
@@ -59,9 +59,10 @@ def _arguments(params: JsonObject) -> object:
     return JsonObject() if given is None else given
 
 
-def _check_scope(scope: str, principal: Principal) -> None:
+def check_scope(scope: str, principal: Principal) -> None:
+    """Raises ScopeMissing, which says how whoever asks can come by the scope."""
     if scope not in principal.scopes:
-        raise ScopeMissing(scope, principal.scopes)
+        raise ScopeMissing(scope, principal.scopes, is_key=principal.grant_id is None)
 
 
 def _check_confirmation(tool: AnyTool, arguments: object) -> None:

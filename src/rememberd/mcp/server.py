@@ -20,7 +20,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from rememberd.errors import RememberdError, ScopeMissing
 from rememberd.mcp import envelope
-from rememberd.mcp.calls import call_tool
+from rememberd.mcp.calls import call_tool, check_scope
 from rememberd.mcp.catalog import Catalog
 from rememberd.mcp.challenge import step_up
 from rememberd.mcp.envelope import JsonObject, Message, RpcError
@@ -152,8 +152,7 @@ class McpServer:
             known = ", ".join(self.catalog.resources)
             named = {"uri": uri} if isinstance(uri, str) else None
             raise RpcError(INVALID_PARAMS, f"Unknown resource. Here are {known}.", data=named)
-        if resource.scope not in call.principal.scopes:
-            raise ScopeMissing(resource.scope, call.principal.scopes)
+        check_scope(resource.scope, call.principal)
         body = await resource.read(self._engine, call.principal)
         entry = contents(resource.uri, resource.mime_type, body)
         return {"contents": [entry], "ttlMs": 0, "cacheScope": "private"}

@@ -20,6 +20,14 @@ RECALLED = (
 )
 
 
+def needs(scope: str) -> str:
+    """The end of the description of a tool that the usual connection may not use."""
+    return (
+        f"\nIt needs the scope {scope}. If it is refused for lack of that, tell the user to "
+        "reconnect and approve it, or to use a key that has it; trying again does not help."
+    )
+
+
 def _drop_docstring(schema: dict[str, Any]) -> None:
     """Docstrings are for readers of the code; clients are told by the tool's description."""
     schema.pop("description", None)

@@ -9,7 +9,7 @@ from pydantic import Field
 from rememberd.engine import consolidate
 from rememberd.engine.engine import Engine
 from rememberd.model import REFLECT, Principal
-from rememberd.tools.base import Arguments, Output, Tool
+from rememberd.tools.base import Arguments, Output, Tool, needs
 from rememberd.tools.vault.memory_status import Debt
 from rememberd.tools.vault.shapes import MemoryId, Text
 
@@ -79,7 +79,7 @@ async def run(engine: Engine, principal: Principal, arguments: CommitArguments) 
 TOOL = Tool(
     name="commit_reflections",
     title="Commit reflections",
-    description=DESCRIPTION,
+    description=DESCRIPTION + needs(REFLECT),
     scope=REFLECT,
     input=CommitArguments,
     output=CommitOut,

@@ -10,7 +10,7 @@ from rememberd.clock import isoformat
 from rememberd.engine import consolidate
 from rememberd.engine.engine import Engine
 from rememberd.model import REFLECT, Principal
-from rememberd.tools.base import Arguments, Output, Recalled, Tool
+from rememberd.tools.base import Arguments, Output, Recalled, Tool, needs
 
 DESCRIPTION = """\
 Check out the oldest memories that no reflection covers yet. They are held for you for 15 minutes. \
@@ -84,7 +84,7 @@ def _why(nothing: consolidate.Nothing) -> str:
 TOOL = Tool(
     name="consolidate_memories",
     title="Check out memories to consolidate",
-    description=DESCRIPTION,
+    description=DESCRIPTION + needs(REFLECT),
     scope=REFLECT,
     input=ConsolidateArguments,
     output=ConsolidateOut,

@@ -9,7 +9,7 @@ from pydantic import Field
 from rememberd.engine.engine import Engine
 from rememberd.engine.forget import delete_memories
 from rememberd.model import DELETE, Principal
-from rememberd.tools.base import Arguments, Output, Tool
+from rememberd.tools.base import Arguments, Output, Tool, needs
 from rememberd.tools.vault.shapes import MemoryId
 
 DESCRIPTION = """\
@@ -58,7 +58,7 @@ async def run(engine: Engine, principal: Principal, arguments: DeleteArguments) 
 TOOL = Tool(
     name="delete_memories",
     title="Delete memories",
-    description=DESCRIPTION,
+    description=DESCRIPTION + needs(DELETE),
     scope=DELETE,
     input=DeleteArguments,
     output=DeleteOut,

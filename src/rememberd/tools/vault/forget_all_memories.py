@@ -9,7 +9,7 @@ from pydantic import Field
 from rememberd.engine.engine import Engine
 from rememberd.engine.forget import forget_all
 from rememberd.model import DELETE, Principal
-from rememberd.tools.base import Arguments, Output, Tool
+from rememberd.tools.base import Arguments, Output, Tool, needs
 
 DESCRIPTION = """\
 Delete every memory in this vault, for good. There is no undo. Tell the user how many memories \
@@ -53,7 +53,7 @@ async def run(engine: Engine, principal: Principal, arguments: ForgetArguments) 
 TOOL = Tool(
     name="forget_all_memories",
     title="Forget all memories",
-    description=DESCRIPTION,
+    description=DESCRIPTION + needs(DELETE),
     scope=DELETE,
     input=ForgetArguments,
     output=ForgetOut,

@@ -9,7 +9,7 @@ from pydantic import Field
 from rememberd.engine.engine import Engine
 from rememberd.engine.store import store_memory
 from rememberd.model import WRITE, Draft, Principal
-from rememberd.tools.base import Arguments, Output, Tool
+from rememberd.tools.base import Arguments, Output, Tool, needs
 from rememberd.tools.vault.date_search_memories import moment
 from rememberd.tools.vault.shapes import LEFT_OUT_IF_EMPTY, Text
 
@@ -78,7 +78,7 @@ async def run(engine: Engine, principal: Principal, arguments: StoreArguments) -
 TOOL = Tool(
     name="store_memory",
     title="Store a memory",
-    description=DESCRIPTION,
+    description=DESCRIPTION + needs(WRITE),
     scope=WRITE,
     input=StoreArguments,
     output=StoreOut,
