@@ -75,9 +75,10 @@ async def run(
 def _why(nothing: consolidate.Nothing) -> str:
     if nothing.until is None:
         return "There is nothing to consolidate: a reflection covers every memory."
+    are = "memory is" if nothing.held == 1 else "memories are"
     return (
-        f"There is nothing to consolidate now: {nothing.held} memories are held by another batch, "
-        f"until {isoformat(nothing.until)} at most; a reflection covers every other one."
+        f"There is nothing to consolidate now: {nothing.held} {are} held by another batch, until "
+        f"{isoformat(nothing.until)} at most; a reflection covers every other one."
     )
 
 
