@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Literal
 from rememberd.engine import forget, store
 from rememberd.engine.engine import Engine
 from rememberd.engine.search import search_memories
-from rememberd.errors import RememberdError
+from rememberd.errors import EmbedderUnavailable, RememberdError, UpstreamBusy
 from rememberd.model import SCOPES, Draft, Filters, Principal, VaultKind, VaultStatus
 from rememberd.store import control, lifecycle
 from rememberd.store.place import file_system
@@ -87,13 +88,15 @@ def _readable_by_others(path: Path) -> bool:
 
 async def _key_export(engine: Engine) -> Check:
     state = engine.store.keyring.export_state()
-    if state.keys_not_exported:
+    if left_out := state.keys_not_exported:
+        keys = "1 key is" if left_out == 1 else f"{left_out:,} keys are"
+        command = engine.store.directory.command("keys export FILE")
         return Check(
             "key export",
             "warning",
-            f"{state.keys_not_exported} keys are in no export. Losing the master key and every "
-            "export loses these vaults for good.",
-            "Run `rememberd keys export FILE` and keep the file elsewhere.",
+            f"{keys} in no export. Losing the master key and every export loses these vaults for "
+            "good.",
+            f"Run `{command}` and keep the file elsewhere.",
         )
     return Check("key export", "ok", f"Last export {state.last_export_at or 'not needed yet'}.")
 
@@ -153,7 +156,10 @@ async def _erase_left_behind(engine: Engine) -> None:
 
 
 async def _meaning(engine: Engine) -> Check:
-    await engine.meaning.current()
+    embedder = await engine.meaning.current()
+    if embedder is not None:
+        with suppress(EmbedderUnavailable, UpstreamBusy):  # which the state then tells
+            await embedder.embed([_PHRASE], "memory")  # the answer to a query may be a kept one
     meaning = engine.meaning.state()
     if meaning.state == "unavailable":
         detail = f"Search by words only: {meaning.reason}"
