@@ -143,9 +143,11 @@ class HostedEmbedder:
         status = response.status_code
         if status == 429:
             wait = _retry_after(response.headers.get("retry-after"), SystemClock())
-            after = f" for {wait:.0f} seconds" if wait is not None else " a while"
+            # How long to wait, if the host says it, is told by whoever passes this on.
+            later = "" if wait is not None else " Try again in a while."
             raise UpstreamBusy(
-                f"The embedder at {self.host} asks to wait{after}.", retry_after=wait
+                f"The embedder at {self.host} gets too many requests (HTTP 429).{later}",
+                retry_after=wait,
             )
         if status != 200:
             hint = {401: "embedder_api_key", 403: "embedder_api_key", 404: "embedder_model"}
