@@ -42,7 +42,11 @@ class Settings(BaseModel):
         default_factory=default_data_dir,
         description="Data directory: databases, keys, lock and local socket. Made with mode 0700.",
     )
-    host: str = Field("127.0.0.1", description="Address to listen on.")
+    host: str = Field(
+        "127.0.0.1",
+        description="Address to listen on. The default and `localhost` mean both loopbacks, "
+        "`127.0.0.1` and `::1`.",
+    )
     port: int = Field(8420, ge=0, le=65535, description="Port to listen on; 0 picks a free one.")
     public_url: str | None = Field(
         None,
