@@ -50,7 +50,7 @@ class DateSearchArguments(Arguments):
         Field(max_length=64, description="End: an ISO 8601 date (whole day) or time (exclusive)."),
         LEFT_OUT_IF_EMPTY,
     ] = None
-    query: Annotated[Query | None, LEFT_OUT_IF_EMPTY] = None
+    query: Query | None = None
     tiers: Tiers | None = None
     importance: Importance | None = None
     max_tokens: Annotated[
