@@ -96,16 +96,19 @@ async def filled(data_dir: Path) -> tuple[str, Path]:
 
 
 async def opening(data_dir: Path, vault_id: str) -> type[RememberdError] | None:
-    """The error that opening the vault meets; the file must be as it was."""
+    """The error that opening the vault meets; it names her vault, and the file is as it was."""
     async with opened(data_dir) as store:
         path = store.directory.vault(vault_id, 1)
         before = path.read_bytes() if path.exists() else None
         try:
             await texts(store, vault_id)
         except RememberdError as error:
-            assert (path.read_bytes() if path.exists() else None) == before
-            return type(error)
-    return None
+            met = error
+        else:
+            return None
+        assert (path.read_bytes() if path.exists() else None) == before
+        assert met.message.startswith("Vault alice: ")
+        return type(met)
 
 
 async def test_a_missing_vault_file_is_reported(data_dir: Path) -> None:

@@ -66,6 +66,7 @@ class Database:
         readers: ThreadPoolExecutor,
     ) -> None:
         self.path = path
+        self.title = path.name  #: what people call it; a vault's file is named by its id
         self.gate = Gate()
         self.closed = False
         self._book = book

@@ -9,14 +9,21 @@ from __future__ import annotations
 import asyncio
 import resource
 from collections import Counter, OrderedDict
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
 from rememberd.clock import Clock
-from rememberd.errors import DatabaseMissing, NotFound, ReadOnly, VaultUnavailable, WrongKey
+from rememberd.errors import (
+    DatabaseMissing,
+    NotFound,
+    ReadOnly,
+    StorageError,
+    VaultUnavailable,
+    WrongKey,
+)
 from rememberd.model import Mode, Vault, VaultStatus
 from rememberd.store import control, memories, sqlite
 from rememberd.store.cache import VaultCache
@@ -53,7 +60,8 @@ class VaultHandle:
 
     async def read(self, work: Callable[[Transaction], T]) -> T:
         """Run `work` in a read transaction, on a connection that cannot write."""
-        return await self._database.read(work)
+        with _naming(self._database.title):
+            return await self._database.read(work)
 
     async def write(self, work: Callable[[Transaction], T]) -> T:
         """Run `work` in a group commit; durable when this returns. Raises ReadOnly unless `rw`."""
@@ -64,13 +72,15 @@ class VaultHandle:
 
     async def _write(self, work: Callable[[Transaction], T]) -> T:
         async with self._store.writing(self._vault_id):
-            return await self._database.write(work)
+            with _naming(self._database.title):
+                return await self._database.write(work)
 
     async def record(self, work: Callable[[Transaction], T]) -> T:
         """Add rows to the ledger, and do nothing else. Raises ReadOnly on a `ro` handle."""
         if self.mode == "ro":
             raise ReadOnly
-        return await self._database.write(work, "record")
+        with _naming(self._database.title):
+            return await self._database.write(work, "record")
 
     async def scrub(self) -> None:
         """After a deletion: drop what is cached and empty the log, so that no byte is left.
@@ -230,7 +240,8 @@ class Store:
                 self._readers, self._open_file, vault
             )
             try:
-                await database.write(memories.reindex)
+                with _naming(database.title):
+                    await database.write(memories.reindex)
             except BaseException:
                 await database.alone(Database.close)
                 raise
@@ -248,6 +259,15 @@ class Store:
             raise NotFound("There is no such vault.")
         if vault.status is not VaultStatus.READY:
             raise VaultUnavailable
+        title = f"Vault {vault.name}"
+        with _naming(title):
+            database = self.file(vault.id, vault.generation, self._key(vault))
+            database.open(vault.id)
+        database.title = title
+        return database
+
+    def _key(self, vault: Vault) -> bytes:
+        """Raises WrongKey when there is none."""
         key = self.keyring.get(vault.id, vault.generation)
         if key is None and self.keyring.is_destroyed((vault.id, vault.generation)):
             raise WrongKey(
@@ -259,9 +279,7 @@ class Store:
                 "The key store holds no key for this vault. Take it in from an export with "
                 "`rememberd keys import`."
             )
-        database = self.file(vault.id, vault.generation, key)
-        database.open(vault.id)
-        return database
+        return key
 
     def file(self, vault_id: str, generation: int, key: bytes) -> Database:
         """The database object of a vault's file, not opened yet."""
@@ -335,6 +353,15 @@ class Store:
         # A write that comes now marks the vault dirty again, behind this one on the same thread.
         await self.control.write(lambda tx: tx.run("set_dirty", id=vault_id, dirty=0))
         return True
+
+
+@contextmanager
+def _naming(title: str) -> Generator[None]:
+    """Let an error say which vault it is about: to people a file's name says nothing."""
+    try:
+        yield
+    except StorageError as error:
+        raise type(error)(f"{title}: {error.message}") from error
 
 
 def _open_control(directory: DataDirectory, database: Database) -> None:
