@@ -26,6 +26,7 @@ from pydantic import (
 from rememberd.errors import InvalidInput
 
 PREFIX = "REMEMBERD_"
+_OF_COMMANDS = frozenset({"config", "key", "vault"})  # they belong to commands
 
 
 def default_data_dir() -> Path:
@@ -265,6 +266,12 @@ def find_config_file(environ: Mapping[str, str]) -> Path | None:
     return usual if usual.is_file() else None
 
 
+def unknown_names(environ: Mapping[str, str]) -> list[str]:
+    """Names in the environment that look like settings and are none, such as a typing error."""
+    known = {PREFIX + name.upper() for name in Settings.model_fields.keys() | _OF_COMMANDS}
+    return sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
+
+
 def _from_file(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
@@ -275,7 +282,6 @@ def _from_file(file: Path) -> dict[str, Any]:
 
 
 def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Known settings only: `REMEMBERD_KEY` and the like belong to single commands."""
     found: dict[str, Any] = {}
     for name, field in Settings.model_fields.items():
         raw = environ.get(PREFIX + name.upper())

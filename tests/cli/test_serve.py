@@ -172,6 +172,17 @@ def test_a_bad_setting_is_named_with_where_it_came_from(
     assert named in done.err
 
 
+def test_a_name_that_is_no_setting_is_warned_of_once_and_without_its_value(place: Place) -> None:
+    odd = place.with_environ(
+        REMEMBERD_PUBLICURL="a-value", REMEMBERD_KEY="mk_x", REMEMBERD_VAULT="personal"
+    )
+    done = odd.run("forget", "--all", "--yes")
+    assert done.code == 0
+    assert done.err.count("REMEMBERD_PUBLICURL") == 1
+    for left_out in ("a-value", "REMEMBERD_KEY", "REMEMBERD_VAULT", "REMEMBERD_DATA,"):
+        assert left_out not in done.err
+
+
 def test_a_flag_wins_over_the_environment_and_that_over_the_file(place: Place) -> None:
     config = place.home / "config.toml"
     config.write_text('public_url = "http://file.example"\nlog_format = "json"\n')

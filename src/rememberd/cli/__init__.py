@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from rememberd import __version__
+from rememberd import __version__, settings
 from rememberd.cli import exits, memories, options, output, registry
 from rememberd.cli.accounts import accounts
 from rememberd.cli.audit import audit
@@ -47,6 +47,8 @@ def everywhere(
     ] = False,
 ) -> None:
     """One memory for all your AI apps, on your own machine."""
+    if unknown := settings.unknown_names(os.environ):
+        output.warning(f"Ignored, since no setting has this name: {', '.join(unknown)}.")
 
 
 _RUN, _MEMORIES, _OWNER = "Run", "Memories", "Vaults, keys and accounts"
