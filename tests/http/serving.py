@@ -18,6 +18,8 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
+from rememberd.http.connection import Connection
+
 Headers = Sequence[tuple[str, str]]
 
 
@@ -81,7 +83,12 @@ def serving(build: Callable[[str], ASGIApp]) -> Generator[Served]:
         served = Served(listener.getsockname()[1])
         app = build(served.url)
         config = uvicorn.Config(
-            app, log_config=None, lifespan="on", access_log=False, proxy_headers=False
+            app,
+            http=Connection,
+            log_config=None,
+            lifespan="on",
+            access_log=False,
+            proxy_headers=False,
         )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

@@ -19,6 +19,7 @@ from starlette.types import ASGIApp
 from rememberd.app import App, build_app
 from rememberd.cli import line, listeners
 from rememberd.errors import AddressUnavailable, DataDirectoryBusy
+from rememberd.http.connection import Connection
 from rememberd.settings import Settings
 from rememberd.store.place import DataDirectory, Lock
 from rememberd.worker import Worker
@@ -170,7 +171,7 @@ class _Server(uvicorn.Server):
 def _config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http="httptools",
+        http=Connection,
         ws="none",
         lifespan="off",
         log_config=None,

@@ -63,7 +63,9 @@ class ClientAddress:
             found = ipaddress.ip_address(address)
         except ValueError:
             return False
-        return any(found in network for network in self.proxies)
+        # A socket for both families shows IPv4 peers as ::ffff:192.0.2.1 (RFC 4291 §2.5.5.2).
+        mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+        return any((mapped or found) in network for network in self.proxies)
 
 
 def _plain(hop: str) -> str | None:

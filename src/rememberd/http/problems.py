@@ -56,6 +56,7 @@ REFUSALS: dict[str, tuple[int, str]] = {
         421,
         "This host name is not served here (settings `public_url`, `allowed_hosts`).",
     ),
+    "head_too_large": (431, "Request line and headers have more than 64 KiB."),
     "temporarily_unavailable": (
         429,
         "Too many requests without a good credential; `Retry-After` says when to come back.",
