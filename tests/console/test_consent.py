@@ -67,8 +67,11 @@ def test_it_says_who_asks_that_nobody_checked_it_and_where_the_answer_goes(
     [
         (CALLBACK, "a program on your computer (127.0.0.1)"),
         ("http://localhost:33418/", "a program on your computer (localhost)"),
-        ("cursor://anysphere.cursor/callback", "the app that opens cursor: links"),
-        ("com.example.app:/cb", "the app that opens com.example.app: links"),
+        (
+            "cursor://anysphere.cursor/callback",
+            "cursor: links (cursor://anysphere.cursor/callback)",
+        ),
+        ("com.example.app:/cb", "com.example.app: links (com.example.app:/cb)"),
     ],
 )
 def test_it_warns_where_any_program_on_the_computer_could_have_asked(

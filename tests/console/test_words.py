@@ -51,7 +51,7 @@ def test_an_app_without_a_name_is_called_so() -> None:
         ("https://localhost/cb", "localhost", False),
         ("http://127.0.0.1:1/cb", "a program on your computer (127.0.0.1)", True),
         ("http://[::1]/cb", "a program on your computer ([::1])", True),
-        ("vscode://x/y", "the app that opens vscode: links", True),
+        ("vscode://x/y", "the app that opens vscode: links (vscode://x/y)", True),
         ("javascript:alert(1)", "an unknown address", True),
     ],
 )

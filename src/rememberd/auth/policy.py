@@ -24,6 +24,12 @@ _DANGEROUS = frozenset(
     {"javascript", "data", "file", "blob", "about", "vbscript", "view-source", "filesystem"}
     | {"ws", "wss", "ftp", "ftps", "intent", "content", "chrome", "resource", "jar", "mailto"}
     | {"tel", "sms", "gopher", "cid", "mid", "urn", "ldap", "ldaps", "ssh", "smb"}
+    | {"feed", "shell", "jnlp", "callto", "steam", "opera", "brave", "vivaldi", "edge"}
+)
+# Schemes of browsers, which go on to a web address, and of what a system itself opens.
+_HANDS_ON = re.compile(
+    r".*(?:http|microsoft-edge|googlechrome|firefox|safari).*"
+    r"|(?:ms|search|intent|opera|brave|feed|shell)-.*|(?:itms|x-apple).*"
 )
 # RFC 3986 §3.1, and nothing outside the characters a URI may hold (§2).
 _SHAPE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):([!-~]*)")
@@ -65,10 +71,10 @@ def read_redirect(uri: str) -> Redirect | Refused:
     if shape is None or _FORBIDDEN.search(uri):
         return Refused("not an absolute URI of plain ASCII without fragment, wildcard or backslash")
     scheme, rest = shape[1].lower(), shape[2]
-    if scheme in _DANGEROUS:
-        return Refused(f"the scheme {scheme} leads to no app")
     if scheme in ("http", "https"):
         return _web(uri, scheme, rest)
+    if scheme in _DANGEROUS or _HANDS_ON.fullmatch(scheme):
+        return Refused(f"the scheme {scheme} leads to no app")
     return _app(uri, scheme, rest)
 
 
@@ -94,6 +100,10 @@ def _web(uri: str, scheme: str, rest: str) -> Redirect | Refused:
 
 def _app(uri: str, scheme: str, rest: str) -> Redirect | Refused:
     """A private-use scheme, with authority (`cursor://…`) or without (`com.example:/…`)."""
+    if not rest.startswith("/"):
+        return Refused("an app's own scheme needs / or // after it")
+    if ":" in rest or "%3a" in rest.lower():
+        return Refused("an app's own scheme must not hold another address")
     authority, path = _split(rest[2:]) if rest.startswith("//") else ("", rest)
     if not _APP_AUTHORITY.fullmatch(authority):
         return Refused("what follows // is not a plain name")

@@ -52,7 +52,7 @@ def destination(redirect_uri: str) -> str:
     if not isinstance(redirect, Redirect):
         return "an unknown address"
     if redirect.kind == "app":
-        return f"the app that opens {redirect.scheme}: links"
+        return f"the app that opens {redirect.scheme}: links ({redirect.uri})"
     if redirect.kind == "loopback":
         return f"a program on your computer ({redirect.host})"
     return f"{redirect.host}:{redirect.port}" if redirect.port else redirect.host
