@@ -66,6 +66,21 @@ def test_an_invitation_is_shown_once_and_can_be_withdrawn(world: World, alice: P
     assert get(world, None, link.removeprefix(world.url)).status == 404
 
 
+@pytest.mark.parametrize("action", ["remove", "role"])
+def test_a_link_ends_with_its_owners_ownership(
+    world: World, alice: Person, dora: Person, action: str
+) -> None:
+    organization, member = home(world, alice), account_of(world, dora).id
+    send(world, alice, organization, "role", member=member, role="owner")
+    link = dora.invite("owner").removeprefix(world.url)
+    assert f"invited by {dora.email}" in alice.open("/members").text
+    assert get(world, None, link).status == 200
+    send(world, alice, organization, action, member=member, role="reader")
+    assert get(world, None, link).status == 404
+    assert f"invited by {dora.email}" not in alice.open("/members").text
+    send(world, alice, organization, "role", member=member, role="reader")
+
+
 def test_members_see_each_other_and_change_nothing(
     world: World, alice: Person, bob: Person
 ) -> None:

@@ -120,6 +120,11 @@ class Accounts:
         found = accounts.invitation(tx, tokens.digest(token)) if whole else None
         if found is None or found.used_at or found.expires_at <= self._clock.now():
             raise NotFound("This link was used already, or it has expired. Ask for a new one.")
+        inviter = found.created_by or ""
+        if found.kind == "invite" and (
+            accounts.role_in(tx, found.organization_id, inviter) != "owner"
+        ):
+            raise NotFound("Whoever made this link is no owner any more. Ask for a new one.")
         return found
 
     async def accept(self, token: str, email: str, name: str, password: str | None) -> NewAccount:

@@ -55,6 +55,7 @@ class Members:
             if owner.id != account_id:
                 _check_owner(tx, organization_id, owner)
             accounts.leave(tx, organization_id, account_id)
+            _withdraw_all(tx, organization_id, account_id)
             self._record(tx, owner.id, "member.removed", account_id)
 
         await self._store.control.write(leave)
@@ -71,6 +72,8 @@ class Members:
             if role != "owner":
                 accounts.check_not_last_owner(tx, organization_id, account_id)
             accounts.join(tx, organization_id, account_id, role, self._clock.now())
+            if role != "owner":
+                _withdraw_all(tx, organization_id, account_id)
             self._record(tx, owner.id, "member.role", account_id, role=role)
 
         await self._store.control.write(change)
@@ -134,6 +137,11 @@ class Members:
         ledger.record(
             tx, actor=actor, action=action, subject=subject, detail=detail, now=self._clock.now()
         )
+
+
+def _withdraw_all(tx: Transaction, organization_id: str, account_id: str) -> None:
+    """Nobody comes back in with a link that they made while they were an owner."""
+    tx.run("withdraw_invitations_by", organization_id=organization_id, account_id=account_id)
 
 
 def _check_owner(tx: Transaction, organization_id: str, account: Account) -> None:

@@ -222,6 +222,7 @@ class Invitation:
     email: str | None
     expires_at: datetime
     used_at: datetime | None
+    created_by: str | None = None  #: the account of the owner who invited
 
 
 def add_invitation(
@@ -268,6 +269,7 @@ def _invitation(row: Row) -> Invitation:
         row["email"],
         from_micros(row["expires_at"]),
         from_micros(used) if used is not None else None,
+        row["created_by"],
     )
 
 

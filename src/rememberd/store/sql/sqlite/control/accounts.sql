@@ -113,6 +113,10 @@ ORDER BY created_at;
 DELETE FROM invitation
 WHERE id = :id AND organization_id = :organization_id AND used_at IS NULL;
 
+-- withdraw_invitations_by --
+DELETE FROM invitation
+WHERE organization_id = :organization_id AND created_by = :account_id AND used_at IS NULL;
+
 -- add_passkey --
 INSERT INTO passkey (id, account_id, credential, public_key, sign_count, name, created_at)
 VALUES (:id, :account_id, :credential, :public_key, :sign_count, :name, :created_at);
