@@ -127,6 +127,20 @@ def join_project(
     )
 
 
+def project_members(tx: Transaction, project_id: str) -> list[Member]:
+    return [
+        Member(row["account_id"], row["email"], row["name"], row["role"])
+        for row in tx.all("project_members", project_id=project_id)
+    ]
+
+
+def role_in_project(tx: Transaction, project_id: str, account_id: str) -> Role | None:
+    for member in project_members(tx, project_id):
+        if member.account_id == account_id:
+            return member.role
+    return None
+
+
 def leave(tx: Transaction, organization_id: str, account_id: str) -> None:
     """End a membership, also in the organization's projects.
 

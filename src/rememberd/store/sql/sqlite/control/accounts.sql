@@ -43,6 +43,15 @@ DELETE FROM project_member
 WHERE account_id = :account_id
     AND project_id IN (SELECT id FROM project WHERE organization_id = :organization_id);
 
+-- remove_project_member --
+DELETE FROM project_member WHERE project_id = :project_id AND account_id = :account_id;
+
+-- project_members --
+SELECT project_member.*, account.email, account.name
+FROM project_member JOIN account ON account.id = project_member.account_id
+WHERE project_member.project_id = :project_id
+ORDER BY account.email;
+
 -- members --
 SELECT member.*, account.email, account.name
 FROM member JOIN account ON account.id = member.account_id
