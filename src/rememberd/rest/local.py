@@ -17,15 +17,16 @@ from starlette.responses import JSONResponse, Response
 
 from rememberd.auth.accounts import Accounts
 from rememberd.auth.principals import COMMAND_LINE, Keys, NewKey
+from rememberd.auth.project_members import ProjectMembers
 from rememberd.auth.scopes import ordered
 from rememberd.clock import isoformat
 from rememberd.engine import audit, diagnosis, vaults
 from rememberd.engine.engine import Engine
 from rememberd.engine.vaults import ListedVault
 from rememberd.errors import DataDirectoryBusy, InvalidInput
-from rememberd.model import Certificate, Project
+from rememberd.model import Certificate, Project, Role
 from rememberd.store import control, key_exports
-from rememberd.store.accounts import WaysIn
+from rememberd.store.accounts import Member, WaysIn
 from rememberd.store.control import ListedKey
 
 
@@ -38,6 +39,11 @@ T = TypeVar("T", bound=_Body)
 
 class NewProject(_Body):
     name: str
+
+
+class NewProjectMember(_Body):
+    email: str
+    role: Role
 
 
 class NewVault(_Body):
@@ -98,6 +104,7 @@ class LocalInterface:
         self._engine = engine
         self._keys = keys
         self._accounts = accounts
+        self._project_members = ProjectMembers(engine.store, engine.clock)
         self._facts = dict(facts)
         self._documents = documents
         self._leave = leave
@@ -161,6 +168,23 @@ class LocalInterface:
     async def create_project(self, request: Request) -> JSONResponse:
         body = await _read(request, NewProject)
         return JSONResponse(_project(await vaults.create_project(self._engine, body.name)), 201)
+
+    async def list_project_members(self, request: Request) -> JSONResponse:
+        found = await self._project_members.list(request.path_params["name"])
+        return JSONResponse({"members": [_member(one) for one in found]})
+
+    async def add_project_member(self, request: Request) -> JSONResponse:
+        """Also how a role is changed."""
+        body, project = await _read(request, NewProjectMember), request.path_params["name"]
+        return JSONResponse(
+            _member(await self._project_members.add(project, body.email, body.role))
+        )
+
+    async def remove_project_member(self, request: Request) -> JSONResponse:
+        named = request.path_params
+        return JSONResponse(
+            _member(await self._project_members.remove(named["name"], named["email"]))
+        )
 
     async def list_vaults(self, _: Request) -> JSONResponse:
         found = await vaults.list_vaults(self._engine)
@@ -241,6 +265,10 @@ def _account(one: WaysIn) -> dict[str, Any]:
 
 def _project(project: Project) -> dict[str, Any]:
     return {"id": project.id, "name": project.name, "created_at": isoformat(project.created_at)}
+
+
+def _member(one: Member) -> dict[str, Any]:
+    return {"account_id": one.account_id, "email": one.email, "name": one.name, "role": one.role}
 
 
 def _vault(listed: ListedVault) -> dict[str, Any]:
