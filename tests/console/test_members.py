@@ -57,6 +57,20 @@ def test_access_ends_when_membership_ends(world: World, alice: Person, dora: Per
     assert not works(world, tokens.access)
 
 
+def test_a_connection_does_not_come_back_with_the_membership(
+    world: World, alice: Person, dora: Person
+) -> None:
+    alice.new_vault("shared again", home(world, alice))
+    app = Program.registered(world)
+    tokens = app.connect(dora, [READ])
+    send(world, alice, home(world, alice), "remove", member=account_of(world, dora).id)
+    page = dora.open("/join?token=" + alice.invite("reader").partition("token=")[2])
+    dora.submit(page, page.form(having="action"), ("action", "join"))
+    assert role_of(world, alice, dora) == "reader"
+    assert not works(world, tokens.access)
+    assert app.refresh(tokens.refresh).json["error"] == "invalid_grant"
+
+
 def test_an_invitation_is_shown_once_and_can_be_withdrawn(world: World, alice: Person) -> None:
     link = alice.invite("editor")
     page = alice.open("/members")

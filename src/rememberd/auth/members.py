@@ -12,7 +12,7 @@ from rememberd.auth.accounts import check_email
 from rememberd.clock import Clock
 from rememberd.errors import Denied, NotFound
 from rememberd.model import Account, Role
-from rememberd.store import accounts, ledger
+from rememberd.store import accounts, ledger, oauth
 from rememberd.store.accounts import Invitation, Member, Membership
 from rememberd.store.store import Store
 from rememberd.store.transaction import Transaction
@@ -46,7 +46,7 @@ class Members:
         return await self._store.control.read(look)
 
     async def remove(self, owner: Account, organization_id: str, account_id: str) -> None:
-        """Their access through grants ends at once; anybody may leave.
+        """Their grants on its vaults end for good; anybody may leave.
 
         Raises Denied, NotFound, Conflict for the last owner.
         """
@@ -56,9 +56,20 @@ class Members:
                 _check_owner(tx, organization_id, owner)
             accounts.leave(tx, organization_id, account_id)
             _withdraw_all(tx, organization_id, account_id)
-            self._record(tx, owner.id, "member.removed", account_id)
+            self._record(tx, owner.id, "member.removed", account_id, organization=organization_id)
+            self._end_grants(tx, owner.id, organization_id, account_id)
 
         await self._store.control.write(leave)
+
+    def _end_grants(
+        self, tx: Transaction, actor: str, organization_id: str, account_id: str
+    ) -> None:
+        """Or they would come back to life, without consent, if this person ever returned."""
+        why = "membership ended"
+        for grant in oauth.grants_in(tx, organization_id, account_id):
+            oauth.revoke_grant(tx, grant.id, why, self._clock.now())
+            detail = {"client": grant.client_id, "vault": grant.vault_id, "why": why}
+            self._record(tx, actor, "grant.revoked", grant.id, **detail)
 
     async def set_role(
         self, owner: Account, organization_id: str, account_id: str, role: Role
