@@ -117,20 +117,13 @@ class ConnectionsPage:
         if action == "allow":
             await self._allow(connection, scope)
         else:
-            await self._stop(connection, scope)
+            await self._grants.stop(grant.account_id, grant.id, scope)
         return see_other(f"/connections/{grant.id}")
 
     async def _allow(self, connection: Connection, scope: str) -> None:
         if scope not in connection.limit:
             raise Denied("Your role in this vault does not let you allow that.")
-        grant = connection.grant
-        await self._grants.set_scopes(grant.account_id, grant.id, grant.scopes | {scope})
-
-    async def _stop(self, connection: Connection, scope: str) -> None:
-        grant = connection.grant
-        if grant.scopes <= {scope}:
-            raise Conflict("That is all that this connection may do. Disconnect it instead.")
-        await self._grants.set_scopes(grant.account_id, grant.id, grant.scopes - {scope})
+        await self._grants.allow(connection.grant.account_id, connection.grant.id, scope)
 
     async def _connection(self, visit: Visit) -> Connection:
         """Raises NotFound, also for somebody else's."""
