@@ -433,6 +433,18 @@ def test_leaving_an_organization_holds_from_the_next_call_on(
     assert works(world, own.access)
 
 
+def test_what_a_role_does_not_allow_is_no_reason_to_sign_in_again(
+    world: World, alice: Person, app: Program, owner: Owner, shared: str
+) -> None:
+    person = member(world, alice, "editor")
+    tokens = app.connect(person, [READ, WRITE], vault=vault_id(world, shared))
+    owner.set_role(person, "reader")
+    refused = result(call(world, tokens.access, "store_memory", content="No."))
+    assert refused["isError"]
+    assert "Your role in this vault is reader" in refused["content"][0]["text"]
+    assert "mcp/www_authenticate" not in refused.get("_meta", {})
+
+
 def test_a_role_that_is_given_back_works_again_until_somebody_asked_in_vain(
     world: World, alice: Person, app: Program, owner: Owner, shared: str
 ) -> None:

@@ -58,6 +58,9 @@ def _may_call(world: World, token: str, tool: str, arguments: Json) -> bool:
     reply = call(world, token, tool, **arguments)
     assert reply.status == 200, reply.body
     meta = reply.json["result"].get("_meta", {})
+    if "Your role in this vault" in reply.json["result"]["content"][0]["text"]:
+        assert "mcp/www_authenticate" not in meta  # signing in again would not help
+        return False
     if meta.get("rememberd/code") != "insufficient_scope":
         return True
     assert reply.json["result"]["isError"] is True

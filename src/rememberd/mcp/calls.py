@@ -11,7 +11,14 @@ from typing import Any, cast
 from mcp_types import INVALID_PARAMS
 from pydantic import ValidationError
 
-from rememberd.errors import ConfirmationMissing, InvalidInput, RememberdError, ScopeMissing
+from rememberd.auth import roles
+from rememberd.errors import (
+    ConfirmationMissing,
+    Denied,
+    InvalidInput,
+    RememberdError,
+    ScopeMissing,
+)
 from rememberd.mcp import results
 from rememberd.mcp.catalog import Catalog
 from rememberd.mcp.envelope import JsonObject, RpcError
@@ -61,8 +68,15 @@ def _arguments(params: JsonObject) -> object:
 
 def check_scope(scope: str, principal: Principal) -> None:
     """Raises ScopeMissing, which says how whoever asks can come by the scope."""
-    if scope not in principal.scopes:
-        raise ScopeMissing(scope, principal.scopes, is_key=principal.grant_id is None)
+    if scope in principal.scopes:
+        return
+    if scope not in roles.scopes_of(principal.role):
+        # Nobody is sent through sign-in for what their role would not allow after it either.
+        raise Denied(
+            f"Your role in this vault is {principal.role}, which does not include {scope}. Nothing "
+            "was done. An owner of the vault can change your role."
+        )
+    raise ScopeMissing(scope, principal.scopes, is_key=principal.grant_id is None)
 
 
 def _check_confirmation(tool: AnyTool, arguments: object) -> None:
