@@ -13,8 +13,8 @@ from datetime import timedelta
 from rememberd.auth import tokens
 from rememberd.clock import Clock, to_micros
 from rememberd.model import Account
-from rememberd.store import accounts
-from rememberd.store.accounts import Session
+from rememberd.store import sessions
+from rememberd.store.sessions import Session
 from rememberd.store.store import Store
 from rememberd.store.transaction import Transaction
 
@@ -48,7 +48,7 @@ class Sessions:
         if token is None or not tokens.is_whole(token, "mss_"):
             return None
         digest, now = tokens.digest(token), self._clock.now()
-        found = self._store.control.read_here(lambda tx: accounts.session(tx, digest, now))
+        found = self._store.control.read_here(lambda tx: sessions.session(tx, digest, now))
         if found is None:
             return None
         if now - found.seen_at > _TOUCH:
@@ -74,11 +74,11 @@ class Sessions:
         until = now + (IDLE if account else ANONYMOUS)
 
         def enter(tx: Transaction) -> Session:
-            accounts.add_session(tx, digest, account.id if account else None, now, until)
+            sessions.add_session(tx, digest, account.id if account else None, now, until)
             if old is not None:
                 tx.run("rebind_requests", **{"from": old.session.digest, "to": digest})
                 tx.run("end_session", digest=old.session.digest)
-            found = accounts.session(tx, digest, now)
+            found = sessions.session(tx, digest, now)
             if found is None:
                 raise LookupError("a session that was just made is missing")
             return found
@@ -95,7 +95,7 @@ class Sessions:
         if account is None:
             return 0
         return await self._store.control.read(
-            lambda tx: accounts.other_sessions(tx, account.id, digest, now)
+            lambda tx: sessions.other_sessions(tx, account.id, digest, now)
         )
 
     async def end_others(self, browser: Browser) -> None:
@@ -128,7 +128,7 @@ class Sessions:
         digest, now = browser.session.digest, self._clock.now()
 
         def take(tx: Transaction) -> bytes | None:
-            found = accounts.session(tx, digest, now)
+            found = sessions.session(tx, digest, now)
             tx.run("set_challenge", digest=digest, challenge=None)
             return found.challenge if found else None
 

@@ -1,4 +1,4 @@
-"""Rows about people: accounts, memberships, invitations, passkeys, recovery codes, sessions.
+"""Rows about people: accounts, memberships, invitations, passkeys, recovery codes.
 
 Functions take an open transaction of control. Secrets pass through here as hashes alone.
 """
@@ -359,52 +359,3 @@ def use_recovery_code(tx: Transaction, account_id: str, digest: bytes, now: date
 
 def recovery_codes_left(tx: Transaction, account_id: str) -> int:
     return int(tx.value("recovery_codes_left", account_id=account_id))
-
-
-# --- sessions ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """A browser's session; `account` is None before sign-in."""
-
-    digest: bytes
-    account: Account | None
-    challenge: bytes | None
-    signed_in_at: datetime | None
-    seen_at: datetime
-    expires_at: datetime
-
-
-def add_session(
-    tx: Transaction, digest: bytes, account_id: str | None, now: datetime, until: datetime
-) -> None:
-    tx.run(
-        "add_session",
-        digest=digest,
-        account_id=account_id,
-        created_at=to_micros(now),
-        signed_in_at=to_micros(now) if account_id else None,
-        expires_at=to_micros(until),
-    )
-
-
-def session(tx: Transaction, digest: bytes, now: datetime) -> Session | None:
-    """None when there is none, it has ended, or its account was disabled."""
-    row = tx.one("session", digest=digest)
-    if row is None or row["expires_at"] <= to_micros(now) or row["disabled_at"] is not None:
-        return None
-    signed_in = row["signed_in_at"]
-    return Session(
-        digest,
-        get(tx, row["account_id"]) if row["account_id"] else None,
-        bytes(row["challenge"]) if row["challenge"] else None,
-        from_micros(signed_in) if signed_in is not None else None,
-        from_micros(row["seen_at"]),
-        from_micros(row["expires_at"]),
-    )
-
-
-def other_sessions(tx: Transaction, account_id: str, but: bytes, now: datetime) -> int:
-    """In how many other browsers the account is signed in."""
-    return int(tx.value("count_sessions", account_id=account_id, but=but, now=to_micros(now)))
