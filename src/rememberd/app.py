@@ -162,6 +162,7 @@ def _edge(settings: Settings, engine: Engine) -> Edge:
         max_body_bytes=settings.max_body_bytes,
         trusted_proxies=settings.trusted_proxies,
         strangers=Window(settings.strangers_per_minute, 60, engine.clock),
+        passers=Window(settings.strangers_per_minute * 10, 60, engine.clock),
     )
 
 
@@ -194,6 +195,7 @@ def _sign_in(settings: Settings, engine: Engine, auth: AuthorizationServer) -> S
         revoke=Revoke(auth.clients, auth.grants),
         pages=console.routes(),
         refusal=console.refusal,
+        is_signed_in=console.is_signed_in,
     )
 
 

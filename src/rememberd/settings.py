@@ -111,7 +111,9 @@ class Settings(BaseModel):
     strangers_per_minute: int = Field(
         300,
         ge=10,
-        description="Requests without a good credential that one address may send in a minute.",
+        description="Requests without a good credential that one address may send in a minute: "
+        "so many to MCP and token endpoints, so many to pages for signing in, and ten times as "
+        "many to everything else.",
     )
     access_token_minutes: int = Field(
         60, ge=1, le=1440, description="Minutes for which an access token is good."

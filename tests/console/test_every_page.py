@@ -199,7 +199,6 @@ def test_the_style_sheet_is_small() -> None:
     ("method", "path", "status", "said"),
     [
         ("GET", "/nowhere", 404, "Nothing is here"),
-        ("GET", "/mcp", 401, "This address is for apps"),
         ("DELETE", "/account", 405, "That cannot be done here"),
         ("GET", "/static/nothing", 404, "Nothing is here"),
     ],
@@ -216,6 +215,35 @@ def test_people_get_a_page_where_programs_get_json(
     assert for_people.headers.get("www-authenticate") == for_programs.headers.get(
         "www-authenticate"
     )
+
+
+JAVA = ("Accept", "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2")
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/token"),
+        ("POST", "/register"),
+        ("POST", "/revoke"),
+        ("POST", "/mcp"),
+        ("GET", "/mcp"),
+        ("GET", "/.well-known/nothing"),
+    ],
+)
+def test_a_program_gets_json_whatever_its_library_accepts_first(
+    world: World, method: str, path: str
+) -> None:
+    reply = world.send(method, path, b"" if method == "POST" else None, [JAVA])
+    assert reply.status >= 400
+    assert reply.json["error"]
+
+
+def test_a_person_who_opens_an_address_for_apps_gets_a_page(world: World) -> None:
+    reply = world.send("GET", "/mcp", None, [HTML, ("Sec-Fetch-Mode", "navigate")])
+    assert reply.status == 401
+    assert "This address is for apps" in text(reply)
+    assert "www-authenticate" in reply.headers
 
 
 def test_another_host_name_is_refused_with_a_page(world: World) -> None:

@@ -122,6 +122,36 @@ def test_strangers_wait_and_good_credentials_pass(world: World, alice: Person) -
     assert ask(world, "mat_wrong", "ping").status == 401
 
 
+def test_an_app_with_a_dead_token_shuts_nothing_for_people(world: World, alice: Person) -> None:
+    """On one's own machine every app and the browser have the same address."""
+    for _ in range(STRANGERS + 5):
+        ask(world, "mat_wrong", "ping")
+    assert ask(world, "mat_wrong", "ping").status == 429
+    for path in ("/", "/connections", "/health", "/ready", "/sign-out"):
+        assert alice.open(path).status == 200, path
+    known = "/.well-known/oauth-authorization-server"
+    assert [world.get(path).status for path in (known, "/health", "/ready")] == [200] * 3
+    preflight = [("Origin", "http://localhost:6274"), ("Access-Control-Request-Method", "POST")]
+    assert world.send("OPTIONS", "/mcp", None, preflight).status < 300
+    assert register(world).status == 201
+    assert Person(world, alice.email).sign_in().status == 200
+
+
+def test_whoever_is_signed_in_is_let_through_where_strangers_wait(
+    world: World, alice: Person
+) -> None:
+    app = Program.registered(world)
+    for path in ("/sign-in", "/nowhere"):
+        for _ in range(STRANGERS * 10):
+            world.get(path)
+        assert world.get(path).status == 429
+    refused = world.get("/sign-in", ("Accept", "text/html"))
+    assert b"Wait " in refused.body
+    assert alice.open("/connections").status == 200
+    assert alice.ask_consent(app.link().url).status == 200
+    assert world.get("/health").status == 200
+
+
 def test_a_stranger_who_keeps_on_keeps_waiting(world: World) -> None:
     """Memory for them stays bounded, and patience is what ends the wait."""
     for _ in range(3):

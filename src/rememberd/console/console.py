@@ -40,6 +40,10 @@ class Console:
         """The session behind a request's cookie."""
         return await self._visits.browser(request)
 
+    async def is_signed_in(self, request: Request) -> bool:
+        browser = await self.find_browser(request)
+        return browser is not None and browser.account is not None
+
     async def show_error(self, request: Request, title: str, text: str) -> Response:
         """A page for what an app did wrong, of which only the person may be told."""
         problem = Problem(HTTPStatus.BAD_REQUEST, title, text)

@@ -6,7 +6,7 @@ Status and headers stay. Programs do not ask for text/html, and get the JSON tha
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
@@ -20,14 +20,20 @@ _OF_THE_BODY = frozenset({b"content-type", b"content-length"})
 
 
 class PageForPeople:
-    """Stands outside everything that refuses."""
+    """Stands outside everything that refuses.
 
-    def __init__(self, app: ASGIApp, *, page: RefusalPage) -> None:
+    Addresses for programs (`but`, and all below /.well-known/) give a page only to a browser that
+    says it navigates there (Fetch Metadata §2.2): some HTTP libraries ask for text/html first, and
+    have to be told by JSON all the same (RFC 6749 §5.2).
+    """
+
+    def __init__(self, app: ASGIApp, *, page: RefusalPage, but: Collection[str]) -> None:
         self.app = app
         self.page = page
+        self.but = frozenset(but)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
+        if scope["type"] != "http" or not self._is_for_people(scope):
             return await self.app(scope, receive, send)
         refusal: Message | None = None
         body = b""
@@ -46,6 +52,14 @@ class PageForPeople:
                     await page(scope, receive, with_headers(send, kept))
 
         await self.app(scope, receive, sending)
+
+    def _is_for_people(self, scope: Scope) -> bool:
+        headers, path = Headers(scope=scope), scope["path"]
+        if "text/html" not in headers.get("accept", ""):
+            return False
+        if path not in self.but and not path.startswith("/.well-known/"):
+            return True
+        return scope["method"] == "GET" and headers.get("sec-fetch-mode") == "navigate"
 
 
 def _is_refusal(start: Message) -> bool:

@@ -5,7 +5,7 @@ Nothing else may add a route: what this server answers can be read here.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
@@ -27,7 +28,7 @@ from rememberd.errors import RememberdError
 from rememberd.http.addresses import ClientAddress
 from rememberd.http.exchange import METHODS, McpExchange
 from rememberd.http.health import Health
-from rememberd.http.limits import StrangerLimit
+from rememberd.http.limits import StrangerLimit, Traffic
 from rememberd.http.local import LocalMcp
 from rememberd.http.middleware import BodyLimit, LastResort, RequestLog, SecurityHeaders
 from rememberd.http.origins import CrossOrigin, KnownHost, OpenToAll
@@ -57,6 +58,7 @@ class Edge:
     larger_bodies: Mapping[str, int] = field(default_factory=dict[str, int])
     trusted_proxies: Sequence[str] = ()
     strangers: Window | None = None  #: how much one address may ask without a credential
+    passers: Window | None = None  #: the same for what is neither an app's nor a page of sign-in
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,6 +72,7 @@ class SignIn:
     revoke: Revoke
     pages: Sequence[BaseRoute]
     refusal: RefusalPage  #: for people who meet one in a browser
+    is_signed_in: Callable[[Request], Awaitable[bool]]  #: by the session cookie
 
 
 def build(
@@ -92,7 +95,9 @@ def build(
     ]
     app = Starlette(
         routes=routes,
-        middleware=_edge(edge, sign_in.refusal if sign_in else None),
+        middleware=_edge(
+            edge, sign_in, [spelling for path in mcp for spelling in (path, f"{path}/")]
+        ),
         exception_handlers={HTTPException: on_http_error, RememberdError: on_domain_error},
         lifespan=lifespan or _nothing,
     )
@@ -165,6 +170,13 @@ def build_local(interface: LocalInterface, mcp: LocalMcp) -> Starlette:
             # the registry
             Route("/projects", interface.list_projects),
             Route("/projects", interface.create_project, methods=["POST"]),
+            Route("/projects/{name}/members", interface.list_project_members),
+            Route("/projects/{name}/members", interface.add_project_member, methods=["POST"]),
+            Route(
+                "/projects/{name}/members/{email}",
+                interface.remove_project_member,
+                methods=["DELETE"],
+            ),
             Route("/vaults", interface.list_vaults),
             Route("/vaults", interface.create_vault, methods=["POST"]),
             Route("/vaults/{name}", interface.erase_vault, methods=["DELETE"]),
@@ -197,26 +209,35 @@ def _mount(path: str, exchange: McpExchange, edge: Edge) -> list[Route]:
     return [Route(spelling, exchange, middleware=guard) for spelling in (path, f"{path}/")]
 
 
-def _edge(edge: Edge, refusal: RefusalPage | None) -> list[Middleware]:
+def _edge(edge: Edge, sign_in: SignIn | None, mounts: Sequence[str]) -> list[Middleware]:
     """Outermost first."""
+    programs = (*mounts, *_FORMS, "/register")
     public = urlsplit(edge.public_url)
     hosts = [public.hostname or "localhost", *edge.allowed_hosts]
     return [
         Middleware(ClientAddress, proxies=edge.trusted_proxies),
         Middleware(RequestLog),
         Middleware(SecurityHeaders, https=public.scheme == "https"),
-        *([Middleware(PageForPeople, page=refusal)] if refusal else []),
+        *([Middleware(PageForPeople, page=sign_in.refusal, but=programs)] if sign_in else []),
         Middleware(LastResort),
-        *_strangers(edge),
+        *_strangers(edge, sign_in, mounts),
         Middleware(KnownHost, hosts=hosts),
         Middleware(BodyLimit, limit=edge.max_body_bytes, larger=edge.larger_bodies),
     ]
 
 
-def _strangers(edge: Edge) -> list[Middleware]:
-    if edge.strangers is None:
+def _strangers(edge: Edge, sign_in: SignIn | None, mounts: Sequence[str]) -> list[Middleware]:
+    if edge.strangers is None or edge.passers is None or sign_in is None:
         return []
-    return [Middleware(StrangerLimit, window=edge.strangers, pages=_PAGES, forms=_FORMS)]
+    traffic = Traffic(
+        strangers=edge.strangers,
+        passers=edge.passers,
+        mounts=frozenset(mounts),
+        forms=frozenset(_FORMS),
+        pages=frozenset(_PAGES),
+        is_signed_in=sign_in.is_signed_in,
+    )
+    return [Middleware(StrangerLimit, traffic=traffic)]
 
 
 @asynccontextmanager
