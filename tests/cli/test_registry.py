@@ -2,6 +2,8 @@
 
 from tests.cli.program import Place, Terminal
 
+SETUP = ("setup", "--email", "bob@example.com", "--name", "Bob", "--password-stdin")
+
 
 def test_a_project_is_made_and_listed(shared_place: Place) -> None:
     assert shared_place.json("project", "create", "atlas")["name"] == "atlas"
@@ -93,3 +95,34 @@ def test_a_revoked_key_is_shown_as_such(shared_place: Place, vault: str) -> None
     assert shared_place.run("key", "revoke", "key_nothing").code == 3
     line = next(row for row in shared_place.ok("key", "list").out.splitlines() if made["id"] in row)
     assert line.endswith("revoked")
+
+
+# --- members of projects -----------------------------------------------------------------------
+
+
+def test_an_account_is_let_into_a_project_given_another_role_and_taken_out(place: Place) -> None:
+    place.ok("project", "create", "sea charts")
+    place.ok(*SETUP, stdin="a rather long password\n")
+    assert place.json("project", "members", "sea charts") == {"members": []}
+    added = place.json("project", "add", "sea charts", " Bob@Example.com")
+    assert (added["email"], added["role"]) == ("bob@example.com", "reader")
+    place.ok("project", "add", "sea charts", "bob@example.com", "--role", "editor")
+    shown = place.ok("project", "members", "sea charts").out
+    assert shown == "bob@example.com\tBob\teditor\n"
+    gone = place.json("project", "remove", "sea charts", "bob@example.com")
+    assert gone == added | {"role": "editor"}
+    assert place.json("project", "members", "sea charts") == {"members": []}
+    assert place.run("audit", "verify").code == 0
+
+
+def test_members_need_a_real_project_a_real_account_and_a_real_role(place: Place) -> None:
+    place.ok("project", "create", "atlas")
+    place.ok(*SETUP, stdin="a rather long password\n")
+    assert place.run("project", "members", "nowhere").code == 3
+    assert place.run("project", "add", "nowhere", "bob@example.com").code == 3
+    done = place.run("project", "add", "atlas", "bbo@example.com")
+    assert done.code == 3
+    assert "account list" in done.err
+    assert place.run("project", "remove", "atlas", "bob@example.com").code == 3
+    assert place.run("project", "add", "atlas", "bob@example.com", "--role", "king").code == 2
+    assert place.json("project", "members", "atlas") == {"members": []}

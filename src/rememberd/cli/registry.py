@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -15,6 +15,9 @@ vaults = typer.Typer(no_args_is_help=True, help="Vaults: each is one encrypted f
 keys = typer.Typer(no_args_is_help=True, help="Keys: what an app shows to reach one vault.")
 
 Name = Annotated[str, typer.Argument(help="Its name.", show_default=False)]
+Email = Annotated[
+    str, typer.Argument(help="The account's email.", metavar="EMAIL", show_default=False)
+]
 
 
 # --- projects ----------------------------------------------------------------------------------
@@ -47,6 +50,63 @@ def create_project(
     if as_json:
         return output.document(made)
     output.result("Made project", output.bold(made["name"]))
+
+
+@projects.command("members")
+def list_members(
+    context: typer.Context, name: Name, as_json: AsJson = False, data: Data = None
+) -> None:
+    """List who may use a project's vaults, beside the organization's owners, who always may.
+
+    Example: rememberd project members atlas
+    """
+    found = ask_owner(options.load(context, data), lambda owner: owner.get(_members(name)))
+    if as_json:
+        return output.document(found)
+    rows = [(row["email"], row["name"], row["role"]) for row in found["members"]]
+    output.table(("account", "name", "role"), rows)
+
+
+@projects.command("add")
+def add_member(
+    context: typer.Context,
+    name: Name,
+    email: Email,
+    role: Annotated[
+        Literal["owner", "editor", "reader"], typer.Option("--role", help="What they may do.")
+    ] = "reader",
+    as_json: AsJson = False,
+    data: Data = None,
+) -> None:
+    """Let an account use a project's vaults, or change the role that it has there.
+
+    Example: rememberd project add atlas bob@example.com --role editor
+    """
+    body = {"email": email, "role": role}
+    settings = options.load(context, data)
+    member = ask_owner(settings, lambda owner: owner.post(_members(name), body))
+    if as_json:
+        return output.document(member)
+    output.result("In the project", output.bold(name), "as", f"{role}:", member["email"])
+
+
+@projects.command("remove")
+def remove_member(
+    context: typer.Context, name: Name, email: Email, as_json: AsJson = False, data: Data = None
+) -> None:
+    """Take an account out of a project. Its apps' access to the vaults there ends at once.
+
+    Example: rememberd project remove atlas bob@example.com
+    """
+    path = f"{_members(name)}/{options.segment(email)}"
+    member = ask_owner(options.load(context, data), lambda owner: owner.delete(path))
+    if as_json:
+        return output.document(member)
+    output.result("Removed from the project", output.bold(f"{name}:"), member["email"])
+
+
+def _members(project: str) -> str:
+    return f"/projects/{options.segment(project)}/members"
 
 
 # --- vaults ------------------------------------------------------------------------------------
