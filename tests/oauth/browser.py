@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import http.client
 import threading
+import time
 from collections.abc import Generator, Iterable
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from tests.oauth.person import Person
 from tests.oauth.program import ALL, READ, WRITE, query_of
 
-_PAUSE = 0.05  # seconds between two looks for a new address
+_PAUSE = 0.05  # seconds between two looks for a new address, or for somebody who listens
+_PATIENCE = 30.0
 
 
 @dataclass
@@ -38,9 +40,20 @@ class Browser:
         self.opened.append(url)
         asked = set(query_of(url).get("scope", [""])[0].split()) & set(ALL)
         location = self.person.consent(url, scopes=asked | set(self.ticks))
-        back = urlsplit(location)
-        connection = http.client.HTTPConnection(back.netloc, timeout=30)
-        with closing(connection):
+        self._go_back(urlsplit(location))
+
+    def _go_back(self, back: SplitResult) -> None:
+        """mcp-remote may open the browser before it listens: people are slower than that."""
+        deadline = time.monotonic() + _PATIENCE
+        with closing(http.client.HTTPConnection(back.netloc, timeout=30)) as connection:
+            while True:
+                try:
+                    connection.connect()
+                    break
+                except ConnectionRefusedError:
+                    if time.monotonic() > deadline:
+                        raise
+                    time.sleep(_PAUSE)
             connection.request("GET", f"{back.path}?{back.query}")
             connection.getresponse().read()
 
