@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from rememberd.auth.project_members import ProjectMembers
 from rememberd.engine import vaults
+from rememberd.errors import NotFound
+from rememberd.model import Project
+from rememberd.store import accounts, control
+from rememberd.store.transaction import Transaction
 from tests.oauth.person import Person
 from tests.oauth.program import ALL, READ, Program, found, scopes_of, store, works
 from tests.oauth.world import World
@@ -44,6 +50,34 @@ def test_access_to_a_projects_vault_begins_and_ends_with_membership(
         *(("member.joined", "editor"), ("member.role", "reader"), ("member.joined", "reader")),
         *(("member.removed", "reader"), ("member.removed", "reader"), ("member.joined", "reader")),
     ]
+
+
+def test_an_invitation_is_only_to_a_project_of_the_organization(
+    world: World, alice: Person
+) -> None:
+    engine, members = world.app.engine, world.app.auth.members
+    project = world.do(vaults.create_project(engine, "invited to"))
+    read = engine.store.control.read
+    owner = world.do(read(lambda tx: accounts.by_email(tx, alice.email)))
+    assert owner
+    elsewhere = world.do(_another_project(world))
+    with pytest.raises(NotFound):
+        world.do(
+            members.invite(owner.account, project.organization_id, "reader", None, elsewhere.id)
+        )
+    assert world.do(
+        members.invite(owner.account, project.organization_id, "reader", None, project.id)
+    )
+
+
+async def _another_project(world: World) -> Project:
+    engine = world.app.engine
+
+    def add(tx: Transaction) -> Project:
+        tx.run("add_organization", id="org_other", name="other", created_at=1)
+        return control.add_project(tx, "org_other", "elsewhere", engine.clock)
+
+    return await engine.store.control.write(add)
 
 
 def _recorded(world: World) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from rememberd.auth.accounts import check_email
 from rememberd.clock import Clock
 from rememberd.errors import Denied, NotFound
 from rememberd.model import Account, Role
-from rememberd.store import accounts, ledger, oauth
+from rememberd.store import accounts, control, ledger, oauth
 from rememberd.store.accounts import Invitation, Member, Membership
 from rememberd.store.store import Store
 from rememberd.store.transaction import Transaction
@@ -105,6 +105,8 @@ class Members:
 
         def enter(tx: Transaction) -> None:
             _check_owner(tx, organization_id, owner)
+            if project_id is not None:
+                _check_project(tx, organization_id, project_id)
             invitation = Invitation(
                 self._clock.new_id("inv"),
                 "invite",
@@ -153,6 +155,12 @@ class Members:
 def _withdraw_all(tx: Transaction, organization_id: str, account_id: str) -> None:
     """Nobody comes back in with a link that they made while they were an owner."""
     tx.run("withdraw_invitations_by", organization_id=organization_id, account_id=account_id)
+
+
+def _check_project(tx: Transaction, organization_id: str, project_id: str) -> None:
+    held = {one.id for one in control.projects(tx) if one.organization_id == organization_id}
+    if project_id not in held:
+        raise NotFound("There is no such project.")
 
 
 def _check_owner(tx: Transaction, organization_id: str, account: Account) -> None:
