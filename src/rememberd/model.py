@@ -143,6 +143,11 @@ class Grant:
     document_digest: str | None = None
     last_used_at: datetime | None = None
     revoked_at: datetime | None = None
+    revoked_why: str | None = None
+
+    def ended_at(self, now: datetime) -> datetime | None:
+        """When it was revoked or ran out; None while it lives."""
+        return self.revoked_at or (self.expires_at if self.expires_at <= now else None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

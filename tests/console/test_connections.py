@@ -107,6 +107,16 @@ def test_disconnecting_works_at_once(world: World, alice: Person, tokens: Tokens
     assert not works(world, tokens.access)
 
 
+def test_a_theft_that_showed_itself_is_told(world: World, alice: Person) -> None:
+    app = Program.registered(world, client_name="Stolen")
+    first = app.connect(alice, [READ])
+    grant = alice.connections()[0]
+    app.refresh(Tokens.of(app.refresh(first.refresh)).refresh)
+    assert app.refresh(first.refresh).status == 400
+    page = alice.open(f"/connections/{grant}")
+    assert "An old copy of the app's token was used" in page.text
+
+
 def test_two_changes_at_once_both_hold(world: World, alice: Person, tokens: Tokens) -> None:
     """Or a scope that was taken away would come back with another that was added."""
     grants, grant = world.app.auth.grants, alice.connections()[0]
@@ -193,3 +203,18 @@ def test_forms_that_are_not_its_own_change_nothing(
 def test_it_takes_a_look_and_a_form(world: World, alice: Person) -> None:
     assert methods_not_allowed(world, alice, "/connections", "PUT", "DELETE")
     assert methods_not_allowed(world, alice, "/connections/gnt_1", "PUT", "DELETE")
+
+
+# --- half a year later, when nobody is signed in any more ------------------------------------------
+
+
+def test_a_connection_that_ran_out_has_ended(world: World, alice: Person) -> None:
+    Program.registered(world, client_name="Old friend").connect(alice, [READ])
+    grant = alice.connections()[0]
+    world.clock.move(days=181)
+    alice.sign_in()
+    page = alice.open(f"/connections/{grant}")
+    assert "This connection has ended" in page.text
+    assert "as long as a connection may" in page.text
+    assert "What it may do" not in page.text
+    assert "Ended connections" in alice.open("/connections").text

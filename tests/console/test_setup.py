@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from rememberd.errors import InvalidInput
 from tests.console.people import get, methods_not_allowed, post, text, vaults_of
 from tests.oauth.person import Person
 from tests.oauth.world import World, running
@@ -80,3 +81,18 @@ def test_a_form_that_is_not_its_own_makes_no_account(fresh: World) -> None:
 def test_it_takes_a_look_and_a_form(fresh: World) -> None:
     nobody = Person(fresh, "nobody@example.com")
     assert methods_not_allowed(fresh, nobody, link(fresh), "PUT", "DELETE")
+
+
+@pytest.mark.parametrize(
+    "email",
+    [
+        "owner@example.com\u2060",
+        "owner@exam\u200bple.com",
+        "\u202emoc.elpmaxe@evil",
+        "a\x00b@c",
+        "\uff4fwner@example.com",
+    ],
+)
+def test_an_email_that_only_looks_like_one_is_refused(fresh: World, email: str) -> None:
+    with pytest.raises(InvalidInput):
+        fresh.do(fresh.app.auth.accounts.set_up(email, "", "correct horse battery staple"))

@@ -121,6 +121,9 @@ def test_yes_no_and_every_change_of_mind_is_recorded(world: World, alice: Person
     assert denied["subject"] == app.client_id
     assert {row["subject"] for row in (approved, changed, revoked)} == {grant}
     assert {row["actor"] for row in (denied, approved, changed, revoked)} == {recorded[0]["actor"]}
+    said = json.loads(approved["detail"])
+    assert (said["resource"], said["redirect_uri"]) == (world.mcp, app.redirect_uri)
+    assert READ in said["scopes"]
     assert json.loads(changed["detail"])["scopes"] == [READ, WRITE]
     assert json.loads(revoked["detail"])["why"] == "revoked by its owner"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import unicodedata
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -323,7 +324,10 @@ class Accounts:
 def check_email(email: str) -> str:
     """As it is stored and compared. Raises InvalidInput."""
     plain = email.strip().casefold()
-    if not _EMAIL.fullmatch(plain):
+    # What cannot be seen, or only looks like another letter, would pass for somebody else's.
+    looks = all(unicodedata.category(one)[0] not in "CZ" for one in plain)
+    is_plain = looks and unicodedata.normalize("NFKC", plain) == plain
+    if not is_plain or not _EMAIL.fullmatch(plain):
         raise InvalidInput("email: that is not an email address.", field="email")
     return plain
 

@@ -106,7 +106,15 @@ class Grants:
                 now + CODE_LIFE,
             ),
         )
-        self._record(tx, approved.account_id, "grant.approved", grant)
+        self._record(
+            tx,
+            approved.account_id,
+            "grant.approved",
+            grant,
+            scopes=sorted(grant.scopes),
+            resource=grant.resource,
+            redirect_uri=grant.redirect_uri.partition("?")[0],
+        )
 
     # -- from code to tokens -----------------------------------------------------------------------
 

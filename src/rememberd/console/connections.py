@@ -6,6 +6,7 @@ Every change holds from the next call on: scopes are looked up, never carried in
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from starlette.responses import Response
 
@@ -14,6 +15,7 @@ from rememberd.auth.consents import Consents
 from rememberd.auth.grants import Grants
 from rememberd.auth.principals import Keys
 from rememberd.auth.scopes import ordered
+from rememberd.clock import Clock
 from rememberd.console import words
 from rememberd.console.problems import Problem
 from rememberd.console.redirects import see_other
@@ -29,10 +31,19 @@ _ENDED_SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """One grant as its owner sees it; `vault` is None once they cannot open it any more."""
+    """One grant as its owner sees it; `vault` is None once they cannot open it any more.
+
+    `ended_at`: when it was revoked or ran out; None while it lives.
+    """
 
     grant: Grant
     vault: OpenVault | None
+    ended_at: datetime | None
+
+    @property
+    def why(self) -> str | None:
+        """What the owner should know of its end."""
+        return words.WHY_ENDED.get(self.grant.revoked_why or ("ran out" if self.ended_at else ""))
 
     @property
     def name(self) -> str:
@@ -65,8 +76,11 @@ class KeyRow:
 
 
 class ConnectionsPage:
-    def __init__(self, pages: Pages, consents: Consents, grants: Grants, keys: Keys) -> None:
+    def __init__(
+        self, pages: Pages, consents: Consents, grants: Grants, keys: Keys, clock: Clock
+    ) -> None:
         self._pages = pages
+        self._clock = clock
         self._consents = consents
         self._grants = grants
         self._keys = keys
@@ -74,16 +88,13 @@ class ConnectionsPage:
     async def show(self, visit: Visit, problem: Problem | None = None) -> Response:
         account = visit.account
         vaults = await self._vaults(account)
-        held = [
-            Connection(grant, vaults.get(grant.vault_id))
-            for grant in await self._grants.of_account(account.id)
-        ]
+        held = [self._as_seen(grant, vaults) for grant in await self._grants.of_account(account.id)]
         return await self._pages.page(
             visit,
             "connections.html",
             problem,
-            connections=[one for one in held if one.grant.revoked_at is None],
-            ended=[one for one in held if one.grant.revoked_at is not None][:_ENDED_SHOWN],
+            connections=[one for one in held if one.ended_at is None],
+            ended=[one for one in held if one.ended_at is not None][:_ENDED_SHOWN],
             keys=await self._own_keys(vaults),
         )
 
@@ -110,7 +121,7 @@ class ConnectionsPage:
         if action == "revoke":
             await self._grants.revoke(grant.account_id, grant.id)
             return see_other("/connections")
-        if grant.revoked_at is not None:
+        if connection.ended_at is not None:
             raise Conflict("This connection has ended. Connect the app again to use it.")
         if scope not in SCOPES or action not in ("allow", "stop"):
             raise InvalidInput("The form says nothing to do.")
@@ -129,7 +140,10 @@ class ConnectionsPage:
         """Raises NotFound, also for somebody else's."""
         grant = await self._grants.get(visit.account.id, visit.path("id"))
         vaults = await self._vaults(visit.account)
-        return Connection(grant, vaults.get(grant.vault_id))
+        return self._as_seen(grant, vaults)
+
+    def _as_seen(self, grant: Grant, vaults: dict[str, OpenVault]) -> Connection:
+        return Connection(grant, vaults.get(grant.vault_id), grant.ended_at(self._clock.now()))
 
     async def _vaults(self, account: Account) -> dict[str, OpenVault]:
         choices = await self._consents.choices(account)

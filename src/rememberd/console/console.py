@@ -68,7 +68,7 @@ class Console:
         people = MembersPage(pages, members, engine.public_url)
         vaults = VaultsPage(pages, engine, consents, members)
         consent = ConsentPage(pages, engine, consents)
-        connections = ConnectionsPage(pages, consents, auth.grants, auth.keys)
+        connections = ConnectionsPage(pages, consents, auth.grants, auth.keys, engine.clock)
         memory = MemoryPage(pages, engine, consents)
         return [
             Route("/", page(home.show), methods=READ),

@@ -26,6 +26,19 @@ SOURCES = {
 }
 
 
+#: By the reason on record; see `auth/grants.py`.
+WHY_ENDED = {
+    "old refresh token used": "An old copy of the app's token was used. The app may have lost "
+    "count, or somebody has a copy: connect it again only where you trust it.",
+    "code replayed": "Somebody tried to use the answer of your consent a second time.",
+    "revoked by the client": "The app ended it itself.",
+    "revoked by its owner": "You ended it.",
+    "membership ended": "You no longer belong to the organization.",
+    "vault erased": "The vault was erased.",
+    "ran out": "It had lasted as long as a connection may.",
+}
+
+
 def plain_name(name: str, longest: int = LONGEST_NAME) -> str:
     """One bounded line; what cannot be seen is left out. Empty when nothing is left."""
     seen = "".join(" " if c.isspace() else c for c in name if c in "\t\n\r" or _is_seen(c))

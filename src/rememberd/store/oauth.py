@@ -163,6 +163,7 @@ def _grant(row: Row) -> Grant:
         last_used_at=_when(row["last_used_at"]),
         expires_at=from_micros(row["expires_at"]),
         revoked_at=_when(row["revoked_at"]),
+        revoked_why=row["revoked_why"],
     )
 
 
