@@ -205,7 +205,7 @@ def test_it_takes_a_look_and_a_form(world: World, alice: Person) -> None:
     assert methods_not_allowed(world, alice, "/connections/gnt_1", "PUT", "DELETE")
 
 
-# --- half a year later, when nobody is signed in any more ------------------------------------------
+# --- half a year later, when nobody is signed in any more  ----------------------------------------
 
 
 def test_a_connection_that_ran_out_has_ended(world: World, alice: Person) -> None:
