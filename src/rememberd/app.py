@@ -173,7 +173,10 @@ def _bearer(engine: Engine, auth: AuthorizationServer, path: str) -> Bearer:
     async def verify(token: str) -> Principal | None:
         return await auth.access.verify(token, resource)
 
-    return Bearer(verify, routes.resource_metadata(engine.public_url, path))
+    async def last_held(token: str) -> frozenset[str]:
+        return await auth.access.last_held(token, resource)
+
+    return Bearer(verify, routes.resource_metadata(engine.public_url, path), last_held)
 
 
 def _sign_in(settings: Settings, engine: Engine, auth: AuthorizationServer) -> SignIn:

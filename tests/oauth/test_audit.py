@@ -68,12 +68,13 @@ def test_coming_in_is_recorded_and_so_is_failing_to(world: World, alice: Person)
     alice.sign_out()
     Person(world, alice.email, password="wrong guess here").sign_in()
     alice.sign_in()
-    Person(world, "nobody@example.com").sign_in()  # is nobody's row
+    Person(world, "nobody@example.com").sign_in()  # whoever that is: it takes as long
     bob = Person(world, "bob@example.com").join(alice.invite("editor"))
     assert actions(world) == [
         "account.created",
         "sign_in.failed",
         "sign_in",
+        "sign_in.failed",
         "member.invited",
         "account.created",
     ]

@@ -17,6 +17,7 @@ from tests.oauth.program import (
     WRITE,
     Program,
     Tokens,
+    ask,
     found,
     scopes_of,
     store,
@@ -280,6 +281,19 @@ def test_everything_outlives_a_restart(moving: World) -> None:
     moving.restart()
     assert refused(app.refresh(tokens.refresh))
     assert is_over(moving, app, second, third)
+
+
+def test_a_token_that_ran_out_is_told_to_ask_for_what_it_had(moving: World) -> None:
+    """Whoever signs in anew instead of refreshing asks for what the challenge names."""
+    alice = Person(moving, "alice@example.com").set_up()
+    tokens = Program.registered(moving).connect(alice, [READ, WRITE])
+    moving.clock.move(hours=2)
+    asked = [ask(moving, tokens.access, "ping").headers["www-authenticate"] for _ in range(2)]
+    assert asked[0] == asked[1]
+    assert f'scope="{READ} {WRITE}"' in asked[0]
+    alice.change(alice.connections()[0], "revoke")
+    again = ask(moving, tokens.access, "ping").headers["www-authenticate"]
+    assert f'scope="{READ}"' in again
 
 
 def test_tokens_end_when_they_are_said_to(moving: World) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import pytest
 
 from rememberd.auth import tokens
+from rememberd.errors import Denied
 from tests.oauth.person import Person
 from tests.oauth.program import Program, ask
 from tests.oauth.world import World
@@ -68,6 +69,23 @@ def test_an_email_that_nobody_has_takes_as_long_as_a_wrong_password(
     world.clock.move(minutes=10)
     one, other = medians(3, known, unknown)
     assert 0.3 < one / other < 3
+
+
+@pytest.mark.threat(number=13)
+def test_a_recovery_code_takes_as_long_for_an_email_that_nobody_has(
+    world: World, alice: Person
+) -> None:
+    accounts, numbers = world.app.auth.accounts, iter(range(10_000))
+
+    def attempt(email: str) -> Callable[[], object]:
+        async def recover() -> None:
+            with pytest.raises(Denied):
+                await accounts.recover(email, "aaaa-bbbb-cccc-dddd", f"10.1.{next(numbers)}.1")
+
+        return lambda: world.do(recover())
+
+    one, other = medians(30, attempt(alice.email), attempt("nobody@example.com"))
+    assert 0.6 < one / other < 1.7
 
 
 async def _take_password(world: World, alice: Person) -> None:

@@ -39,6 +39,19 @@ class Access:
             self._uses.saw(match.grant_id, now)
         return principal
 
+    async def last_held(self, token: str, resource: str) -> frozenset[str]:
+        """What a token was good for that ran out while its grant goes on; nothing for any other.
+
+        A client that signs in anew asks for what the challenge names, and would lose the rest.
+        """
+        if not tokens.is_whole(token, "mat_"):
+            return frozenset()
+        digest, now = tokens.digest(token), self._clock.now()
+        match = self._store.control.read_here(lambda tx: oauth.match_access_token(tx, digest, now))
+        if match is None or match.resource != resource:
+            return frozenset()
+        return match.scopes & roles.scopes_of(roles.role_of(match.standing))
+
     async def note_use(self) -> None:
         """Write down when grants and keys were last used; a worker calls this now and then."""
         await self._keys.note_use()

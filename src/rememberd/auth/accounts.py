@@ -26,6 +26,7 @@ from rememberd.store.transaction import Transaction
 
 SETUP_LIFE = timedelta(days=1)
 RECOVERY_CODES = 10
+_NOBODY = "unknown email"  #: in the audit chain
 _EMAIL = re.compile(r"[^\s@<>\"'\\]{1,64}@[^\s@<>\"'\\]{1,190}")
 
 
@@ -217,6 +218,8 @@ class Accounts:
         def use(tx: Transaction) -> Account | None:
             found = accounts.by_email(tx, key)
             if found is None or found.is_disabled:
+                # As much work as for a wrong code: time must not tell whether an email is known.
+                self._record(tx, _NOBODY, "sign_in.failed", _NOBODY)
                 return None
             if accounts.use_recovery_code(tx, found.account.id, digest, now):
                 return found.account
@@ -235,10 +238,8 @@ class Accounts:
 
     async def _failed(self, account_id: str | None) -> None:
         """Raises Denied."""
-        if account_id is not None:
-            await self._store.control.write(
-                lambda tx: self._record(tx, account_id, "sign_in.failed", account_id)
-            )
+        whose = account_id or _NOBODY  # the same work either way
+        await self._store.control.write(lambda tx: self._record(tx, whose, "sign_in.failed", whose))
         raise _wrong()
 
     async def _signed_in(self, account: Account, means: str) -> None:

@@ -6,7 +6,7 @@ are never logged or repeated.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
 from starlette.datastructures import Headers
@@ -26,6 +26,7 @@ class Bearer:
 
     verify: Verify
     resource_metadata: str  #: URL of the RFC 9728 document of the resource that is guarded
+    last_held: Callable[[str], Awaitable[frozenset[str]]] | None = None  #: of a token that ran out
 
     async def principal(self, headers: Headers) -> Principal | Response:
         """Who asks, or the response that refuses."""
@@ -34,7 +35,10 @@ class Bearer:
         if token is None and len(sent) < 2:
             return self._sign_in()
         found = await self.verify(token) if token else None
-        return found or self._refuse()
+        if found is not None:
+            return found
+        held = await self.last_held(token) if token and self.last_held else frozenset[str]()
+        return self._refuse(held or scopes.DEFAULT)
 
     def _sign_in(self) -> Response:
         """No error code when nothing was sent (RFC 6750 §3.1): some clients give up over one."""
@@ -42,11 +46,9 @@ class Bearer:
         text = "Send a key or an access token as: Authorization: Bearer …"
         return refuse("unauthorized", text, {"WWW-Authenticate": header})
 
-    def _refuse(self) -> Response:
+    def _refuse(self, wanted: Iterable[str]) -> Response:
         text = "The key or token is unknown, expired or revoked"
-        header = challenge(
-            self.resource_metadata, scopes.DEFAULT, error="invalid_token", description=text
-        )
+        header = challenge(self.resource_metadata, wanted, error="invalid_token", description=text)
         return refuse("invalid_token", f"{text}.", {"WWW-Authenticate": header})
 
 
