@@ -186,3 +186,14 @@ def test_passkey_options_are_for_the_pages_own_script(world: World, alice: Perso
 
 def test_it_takes_a_look_and_a_form(world: World, alice: Person) -> None:
     assert methods_not_allowed(world, alice, "/sign-in", "PUT", "DELETE")
+
+
+def test_a_session_ends_after_thirty_days_however_much_it_is_used(
+    world: World, alice: Person
+) -> None:
+    alice.sign_out()
+    alice.sign_in()
+    for _ in range(66):
+        assert alice.open("/account").url.endswith("/account")
+        world.clock.move(hours=11)
+    assert "/sign-in" in alice.open("/account").url

@@ -19,6 +19,7 @@ from rememberd.store.store import Store
 from rememberd.store.transaction import Transaction
 
 IDLE = timedelta(hours=12)
+LONGEST = timedelta(days=30)  # from signing in, however much it is used: a stolen cookie ends
 ANONYMOUS = timedelta(hours=1)
 _TOUCH = timedelta(minutes=5)
 
@@ -58,6 +59,8 @@ class Sessions:
     async def _touch(self, session: Session) -> None:
         now = self._clock.now()
         until = now + (IDLE if session.account else ANONYMOUS)
+        if session.signed_in_at is not None:
+            until = min(until, session.signed_in_at + LONGEST)
         await self._store.control.write(
             lambda tx: tx.run(
                 "touch_session",
