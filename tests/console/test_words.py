@@ -48,7 +48,7 @@ def test_an_app_without_a_name_is_called_so() -> None:
         ("https://claude.ai/cb", "claude.ai", False),
         ("https://claude.ai:8443/cb", "claude.ai:8443", False),
         ("https://xn--80ak6aa92e.com/cb", "xn--80ak6aa92e.com", False),
-        ("https://localhost/cb", "localhost", False),
+        ("https://localhost/cb", "a program on your computer (localhost)", True),
         ("http://127.0.0.1:1/cb", "a program on your computer (127.0.0.1)", True),
         ("http://[::1]/cb", "a program on your computer ([::1])", True),
         ("vscode://x/y", "the app that opens vscode: links (vscode://x/y)", True),

@@ -211,7 +211,8 @@ def test_codex_names_its_document_where_documents_are_taken(
         assert client_id == "https://chatgpt.com/oauth/codex/client.json"
         page = alice.open(link)
         assert (page.status, page.location) == (400, None)
-        assert "cannot be used" in page.text
+        assert "could not be looked up" in page.text
+        assert "client_documents" in page.text  # what a server without internet access can do
 
 
 # --- Gemini CLI ----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import unicodedata
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from rememberd.auth.policy import Redirect, read_redirect
+from rememberd.auth.policy import LOOPBACK, Redirect, read_redirect
 from rememberd.model import DELETE, READ, REFLECT, WRITE, Source
 
 LONGEST_NAME = 60
@@ -66,7 +66,7 @@ def destination(redirect_uri: str) -> str:
         return "an unknown address"
     if redirect.kind == "app":
         return f"the app that opens {redirect.scheme}: links ({redirect.uri})"
-    if redirect.kind == "loopback":
+    if redirect.host in LOOPBACK:
         return f"a program on your computer ({redirect.host})"
     return f"{redirect.host}:{redirect.port}" if redirect.port else redirect.host
 
@@ -74,7 +74,9 @@ def destination(redirect_uri: str) -> str:
 def stays_on_computer(redirect_uri: str) -> bool:
     """Whether any program there could have asked, under any name (OAuth 2.1 §8.5)."""
     redirect = read_redirect(redirect_uri)
-    return not isinstance(redirect, Redirect) or redirect.kind != "web"
+    if not isinstance(redirect, Redirect):
+        return True
+    return redirect.kind != "web" or redirect.host in LOOPBACK
 
 
 def day(moment: datetime) -> str:

@@ -80,6 +80,13 @@ class Authorize:
         try:
             client = await self._clients.resolve(client_id, address)
         except OAuthError as error:
+            if error.error == "temporarily_unavailable":
+                return Shown(
+                    "This app could not be looked up",
+                    f"{error.message} Try again in a moment. A server without internet access "
+                    "cannot look apps up; its owner can set client_documents to false, and apps "
+                    "then register themselves.",
+                )
             return Shown(
                 "This app is not known here",
                 f"{error.message} If you connected it before, remove the connection in the app "
