@@ -1,6 +1,8 @@
 """How pages write what others named, and when things happened."""
 
+import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -80,3 +82,17 @@ def test_times_are_said_roughly_and_then_by_the_day(passed: dict[str, float], sa
 
 def test_a_moment_names_its_zone() -> None:
     assert words.moment(NOON) == "30 Nov 2026, 12:00 UTC"
+
+
+def test_every_reason_on_record_for_an_end_has_its_sentence() -> None:
+    """Whatever ends a grant says why, in the code and in SQL alike."""
+    source = Path(words.__file__).parents[1]
+    ways = [*(source / "auth").glob("*.py"), *(source / "store" / "sql").rglob("oauth.sql")]
+    said = re.compile(
+        r"why = \"([^\"]+)\"|revoked_why = '([^']+)'|_revoke\(tx, .+, \"([^\"]+)\", now\)"
+    )
+        r"why = \"([^\"]+)\"|revoked_why = '([^']+)'|_revoke\(tx, .+, \"([^\"]+)\", now\)"
+    )
+    reasons = {next(filter(None, found)) for way in ways for found in said.findall(way.read_text())}
+    assert len(reasons) >= 7
+    assert reasons <= words.WHY_ENDED.keys()
