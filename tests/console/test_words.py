@@ -91,8 +91,6 @@ def test_every_reason_on_record_for_an_end_has_its_sentence() -> None:
     said = re.compile(
         r"why = \"([^\"]+)\"|revoked_why = '([^']+)'|_revoke\(tx, .+, \"([^\"]+)\", now\)"
     )
-        r"why = \"([^\"]+)\"|revoked_why = '([^']+)'|_revoke\(tx, .+, \"([^\"]+)\", now\)"
-    )
     reasons = {next(filter(None, found)) for way in ways for found in said.findall(way.read_text())}
     assert len(reasons) >= 7
     assert reasons <= words.WHY_ENDED.keys()
