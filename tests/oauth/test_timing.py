@@ -55,7 +55,7 @@ def test_an_email_that_nobody_has_takes_as_long_as_a_wrong_password(
 
     def attempt(email: str) -> Callable[[], object]:
         async def sign_in() -> None:
-            with pytest.raises(Denied, match="^Email or password is wrong"):
+            with pytest.raises(Denied, match=r"^Email or password is wrong[.]$"):
                 await accounts.sign_in(email, "wrong guess here", f"10.0.0.{next(numbers)}")
 
         def after_any_wait() -> None:
