@@ -177,15 +177,14 @@ def test_foreign_sources_are_refused_in_a_batch_of_ones_own(
     assert b'isError":true' in asked(held.ids[0]).replace(b" ", b"")
 
 
-def test_deleting_and_forgetting_reach_only_ones_own_vault(
-    people: tuple[Client, Client], held: Held
-) -> None:
-    alice, bob = people
-    done = bob.ok("delete_memories", memory_ids=held.ids, confirmation="DELETE")
-    assert done["deleted"] == 0
-    bob.ok("forget_all_memories", confirmation="DELETE ALL MEMORIES")
-    assert alice.ok("memory_status")["totalMemories"] == 12
-    assert len(alice.ok("search_memories", query=SECRET, limit=50)["memories"]) == 12
+def test_deleting_and_forgetting_reach_only_ones_own_vault(tmp_path: Path) -> None:
+    with two_people(tmp_path / "data") as (alice, bob):
+        held = Held(alice)
+        done = bob.ok("delete_memories", memory_ids=held.ids, confirmation="DELETE")
+        assert done["deleted"] == 0
+        bob.ok("forget_all_memories", confirmation="DELETE ALL MEMORIES")
+        assert alice.ok("memory_status")["totalMemories"] == 12
+        assert len(alice.ok("search_memories", query=SECRET, limit=50)["memories"]) == 12
 
 
 def test_the_cache_of_one_vault_never_answers_for_another(tmp_path: Path) -> None:

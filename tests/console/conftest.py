@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -33,3 +34,10 @@ def charlie(world: World, alice: Person) -> Person:
     owner, gone = account_of(world, alice), account_of(world, charlie)
     world.do(world.app.auth.members.remove(owner, home(world, alice), gone.id))
     return charlie
+
+
+@pytest.fixture
+def moving(tmp_path: Path) -> Iterator[World]:
+    """A server of a test's own, whose clock may move further than the sign-ins of others last."""
+    with running(tmp_path / "data") as world:
+        yield world

@@ -205,13 +205,11 @@ def test_it_takes_a_look_and_a_form(world: World, alice: Person) -> None:
     assert methods_not_allowed(world, alice, "/connections/gnt_1", "PUT", "DELETE")
 
 
-# --- half a year later, when nobody is signed in any more  ----------------------------------------
-
-
-def test_a_connection_that_ran_out_has_ended(world: World, alice: Person) -> None:
-    Program.registered(world, client_name="Old friend").connect(alice, [READ])
+def test_a_connection_that_ran_out_has_ended(moving: World) -> None:
+    alice = Person(moving, "alice@example.com").set_up()
+    Program.registered(moving, client_name="Old friend").connect(alice, [READ])
     grant = alice.connections()[0]
-    world.clock.move(days=181)
+    moving.clock.move(days=181)
     alice.sign_in()
     page = alice.open(f"/connections/{grant}")
     assert "This connection has ended" in page.text

@@ -25,3 +25,10 @@ def alice(world: World) -> Person:
 def data(tmp_path: Path) -> Path:
     """For a test with a server of its own."""
     return tmp_path / "data"
+
+
+@pytest.fixture
+def moving(data: Path) -> Iterator[World]:
+    """A server of a test's own, whose clock may move further than the sign-ins of others last."""
+    with running(data) as world:
+        yield world

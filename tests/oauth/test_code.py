@@ -1,15 +1,13 @@
 """Codes: bound to their client, request and moment, good once, and telling when they are stolen."""
 
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.oauth.at_once import at_once
 from tests.oauth.person import Person
 from tests.oauth.program import CALLBACK, READ, Program, Tokens, bearer, works
-from tests.oauth.world import World, running
+from tests.oauth.world import World
 
 
 @pytest.fixture(scope="module")
@@ -198,12 +196,6 @@ def test_a_code_is_no_token(world: World, alice: Person, app: Program) -> None:
 
 
 # --- time ----------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def moving(data: Path) -> Iterator[World]:
-    with running(data) as world:
-        yield world
 
 
 def test_a_code_is_good_for_a_minute(moving: World) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -258,12 +257,6 @@ def test_a_refresh_token_comes_without_being_asked_for(alice: Person, app: Progr
 
 
 # --- time ----------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def moving(data: Path) -> Iterator[World]:
-    with running(data) as world:
-        yield world
 
 
 @pytest.mark.quirk(number=8)
