@@ -128,9 +128,10 @@ def test_two_changes_at_once_both_hold(world: World, alice: Person, tokens: Toke
         )
 
     for _ in range(10):
-        world.do(grants.set_scopes(account, grant, frozenset({READ, WRITE})))
         world.do(both())
         assert scopes_of(world, tokens.access) == {READ, DELETE}
+        world.do(grants.allow(account, grant, WRITE))
+        world.do(grants.stop(account, grant, DELETE))
 
 
 def test_the_last_thing_is_not_taken_away_but_ended(

@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from rememberd.engine import vaults
 from rememberd.model import VaultKind
 from tests.console.people import (
     REFUSED,
@@ -279,10 +280,10 @@ def test_a_reader_lets_an_app_read_and_no_more(world: World, alice: Person) -> N
 
 
 @pytest.mark.threat(number=9)
-def test_a_vault_of_somebody_else_is_not_found(
+def test_a_vault_of_somebody_else_cannot_be_picked(
     world: World, alice: Person, charlie: Person
 ) -> None:
-    page = asked(charlie)
+    page, answers = asked(charlie), set[str]()
     for vault in (vaults_of(world, alice)["personal"].id, "vlt_nothing"):
         sent = {
             "form_token": form_token(page),
@@ -290,8 +291,27 @@ def test_a_vault_of_somebody_else_is_not_found(
             "vault": vault,
             "scope": READ,
         }
-        assert post(world, charlie, path_of(page), sent).status == 404
+        reply = post(world, charlie, path_of(page), sent)
+        assert reply.status == 400
+        answers.add(text(reply))
+    assert len(answers) == 1, "whether it exists is nobody else's business"
+    assert "You cannot open that vault. Pick another one." in answers.pop()
     assert charlie.connections() == []
+
+
+def test_a_vault_that_went_while_the_page_was_open_costs_a_second_look(
+    world: World, alice: Person
+) -> None:
+    alice.new_vault("short-lived")
+    short_lived = vaults_of(world, alice)["short-lived"].id
+    page = asked(alice)
+    world.do(vaults.erase_vault(world.app.engine, "short-lived", "alice"))
+    page = alice.decide(page, scopes=[READ], vault=short_lived)
+    assert page.status == 400
+    assert "You cannot open that vault. Pick another one." in page.text
+    assert short_lived not in {one.value for one in page.form(having="decision").named("vault")}
+    personal = vaults_of(world, alice)["personal"].id
+    assert alice.decide(page, scopes=[READ], vault=personal).status == 303
 
 
 @pytest.mark.threat(number=9)

@@ -203,11 +203,23 @@ class Accounts:
             await self._failed(found.account.id if found else None)
         if found is None or found.is_disabled or found.password is None:
             raise _wrong()
+        await self._signed_in_with(found.account, password, found.password)
         self._attempts.succeeded(key, address)
-        await self._signed_in(found.account, "password")
-        if self._passwords.is_outdated(found.password):
-            await self._set_password(found.account, password)
         return found.account
+
+    async def _signed_in_with(self, account: Account, password: str, stored: str) -> None:
+        """Raises Denied when the password was changed while this one was checked."""
+        outdated = self._passwords.is_outdated(stored)
+        renewed = await self._passwords.hash_again(password) if outdated else None
+
+        def enter(tx: Transaction) -> None:
+            if not accounts.password_is(tx, account.id, stored):
+                raise _wrong()
+            self._record(tx, account.id, "sign_in", account.id, means="password")
+            if renewed is not None:
+                tx.run("set_password", id=account.id, password=renewed)
+
+        await self._store.control.write(enter)
 
     async def recover(self, email: str, code: str, address: str) -> Account:
         """Sign in with a recovery code, which is then used up. Raises Denied, TooManyAttempts."""
@@ -257,20 +269,23 @@ class Accounts:
         if stored is not None and not await self._passwords.matches(current or "", stored):
             raise Denied("The current password is wrong.")
         self._attempts.proved(account.email)
-        await self._set_password(account, new)
-
-    async def reset_password(self, account: Account, new: str) -> None:
-        """After a recovery code was used. Raises InvalidInput."""
-        await self._set_password(account, new)
-
-    async def _set_password(self, account: Account, new: str) -> None:
         hashed = await self._passwords.hash(new)
 
         def change(tx: Transaction) -> None:
-            tx.run("set_password", id=account.id, password=hashed)
-            self._record(tx, account.id, "password.changed", account.id)
+            if not accounts.password_is(tx, account.id, stored):
+                raise Denied("The password was changed meanwhile. Nothing was done.")
+            self._change_password(tx, account, hashed)
 
         await self._store.control.write(change)
+
+    async def reset_password(self, account: Account, new: str) -> None:
+        """After a recovery code was used. Raises InvalidInput."""
+        hashed = await self._passwords.hash(new)
+        await self._store.control.write(lambda tx: self._change_password(tx, account, hashed))
+
+    def _change_password(self, tx: Transaction, account: Account, hashed: str) -> None:
+        tx.run("set_password", id=account.id, password=hashed)
+        self._record(tx, account.id, "password.changed", account.id)
 
     async def new_recovery_codes(self, account: Account) -> tuple[str, ...]:
         """Replace the old ones; shown once."""

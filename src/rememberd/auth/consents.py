@@ -6,7 +6,6 @@ found at all. Kept is only whether the answer was yes: the code in it is never i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -16,7 +15,7 @@ from rememberd.auth.grants import Approved, Grants
 from rememberd.auth.requests import AuthorizationRequest, denied, with_code
 from rememberd.auth.sessions import Browser
 from rememberd.clock import Clock
-from rememberd.errors import Denied, InvalidInput, NotFound
+from rememberd.errors import InvalidInput, NotFound
 from rememberd.model import Account, Client, Role, Vault
 from rememberd.store import accounts, ledger, oauth
 from rememberd.store.accounts import Reachable
@@ -109,25 +108,21 @@ class Consents:
     ) -> str:
         """Make the grant; returns where to send the browser.
 
-        Raises NotFound for a vault that is not this account's, InvalidInput without any scope,
-        Denied when its role allows none of them.
+        Raises InvalidInput for a vault that is not this account's, without any scope, and for more
+        than its role allows.
         """
         pending = await self.pending(browser, request_id)
         if pending.answer is not None:
             return pending.answer
         if not scopes:
             raise InvalidInput("Tick at least one thing that the app may do.", field="scopes")
-        choice = _pick(await self.choices(account), vault_id)
-        granted = scopes & roles.scopes_of(choice.role)
-        if not granted:
-            raise Denied(f"As {choice.role} of this vault you cannot grant that.")
         request = pending.request
         approved = Approved(
             account.id,
             pending.client,
             vault_id,
             request.resource,
-            granted,
+            scopes,
             request.redirect_uri,
             request.redirect_in_request,
             request.challenge,
@@ -136,6 +131,7 @@ class Consents:
 
         def settle(tx: Transaction) -> StoredRequest | None:
             if tx.run("answer_request", id=request_id, answer="approved"):
+                _check(tx, approved)
                 self._grants.approve(tx, approved, self._grants.code_for(request_id))
             return oauth.request(tx, request_id)
 
@@ -173,7 +169,11 @@ def _expired() -> NotFound:
 
 async def choices(store: Store, account: Account) -> list[Choice]:
     """Every vault this account has a role in."""
-    found = await store.control.read(lambda tx: accounts.reachable_vaults(tx, account.id))
+    return await store.control.read(lambda tx: _choices(tx, account.id))
+
+
+def _choices(tx: Transaction, account_id: str) -> list[Choice]:
+    found = accounts.reachable_vaults(tx, account_id)
     return [choice for reachable in found if (choice := _choice(reachable))]
 
 
@@ -189,8 +189,16 @@ def _choice(reachable: Reachable) -> Choice | None:
     return Choice(reachable.vault, reachable.organization, reachable.project, role)
 
 
-def _pick(offered: Sequence[Choice], vault_id: str) -> Choice:
-    for choice in offered:
-        if choice.vault.id == vault_id:
-            return choice
-    raise NotFound("There is no such vault. Pick one from the list.")
+def _check(tx: Transaction, approved: Approved) -> None:
+    """Where the grant is made: the page may have been open while a role or a vault changed."""
+    for choice in _choices(tx, approved.account_id):
+        if choice.vault.id != approved.vault_id:
+            continue
+        if approved.scopes - roles.scopes_of(choice.role):
+            raise InvalidInput(
+                f"As {choice.role} of this vault you cannot allow that much. It was unticked: look "
+                "the rest over and send it again.",
+                field="scope",
+            )
+        return
+    raise InvalidInput("You cannot open that vault. Pick another one.", field="vault")

@@ -6,7 +6,6 @@ itself takes its whole grant with it (RFC 9700 §4.14.2).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -14,7 +13,7 @@ from typing import Literal
 from rememberd.auth import policy, roles, tokens, uses
 from rememberd.auth.errors import OAuthError
 from rememberd.clock import Clock, to_micros
-from rememberd.errors import Conflict, NotFound
+from rememberd.errors import Conflict, Denied, NotFound
 from rememberd.model import Client, Grant, Role
 from rememberd.store import ledger, oauth
 from rememberd.store.oauth import Code, RefreshMatch
@@ -305,39 +304,35 @@ class Grants:
 
         await self._store.control.write(end)
 
-    async def set_scopes(self, account_id: str, grant_id: str, scopes: frozenset[str]) -> None:
-        """Narrow or widen a live grant, at once and without the client. Raises NotFound."""
-        await self._change(account_id, grant_id, lambda _: scopes)
-
     async def allow(self, account_id: str, grant_id: str, scope: str) -> None:
-        """One scope more; the others stay as somebody else may be setting them. Raises NotFound."""
-        await self._change(account_id, grant_id, lambda held: held | {scope})
+        """One scope more of a live grant, at once and without the client; the others stay as
+        somebody else may be setting them.
+
+        Raises NotFound, Denied for what the role of its owner does not reach.
+        """
+
+        def enter(tx: Transaction) -> None:
+            grant = _own(tx, account_id, grant_id)
+            if scope not in roles.scopes_of(_role(tx, grant_id)):
+                raise Denied("Your role in this vault does not let you allow that.")
+            self._set_scopes(tx, grant, grant.scopes | {scope})
+
+        await self._store.control.write(enter)
 
     async def stop(self, account_id: str, grant_id: str, scope: str) -> None:
         """One scope less. Raises NotFound, Conflict for the last one."""
 
-        def without(held: frozenset[str]) -> frozenset[str]:
-            if held <= {scope}:
-                raise Conflict("That is all that this connection may do. Disconnect it instead.")
-            return held - {scope}
-
-        await self._change(account_id, grant_id, without)
-
-    async def _change(
-        self,
-        account_id: str,
-        grant_id: str,
-        change: Callable[[frozenset[str]], frozenset[str]],
-    ) -> None:
-        """What is held is read in the same transaction, so that no change is lost."""
-
         def enter(tx: Transaction) -> None:
             grant = _own(tx, account_id, grant_id)
-            scopes = change(grant.scopes)
-            if oauth.set_grant_scopes(tx, grant_id, scopes):
-                self._record(tx, account_id, "grant.changed", grant, scopes=sorted(scopes))
+            if grant.scopes <= {scope}:
+                raise Conflict("That is all that this connection may do. Disconnect it instead.")
+            self._set_scopes(tx, grant, grant.scopes - {scope})
 
         await self._store.control.write(enter)
+
+    def _set_scopes(self, tx: Transaction, grant: Grant, scopes: frozenset[str]) -> None:
+        if oauth.set_grant_scopes(tx, grant.id, scopes):
+            self._record(tx, grant.account_id, "grant.changed", grant, scopes=sorted(scopes))
 
     def _revoke(self, tx: Transaction, grant: Grant, why: str, now: datetime) -> None:
         if oauth.revoke_grant(tx, grant.id, why, now):

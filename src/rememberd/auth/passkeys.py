@@ -138,7 +138,9 @@ class Passkeys:
         at = to_micros(self._clock.now())
 
         def use(tx: Transaction) -> Account:
-            tx.run("use_passkey", id=passkey.id, sign_count=verified.new_sign_count, at=at)
+            count = verified.new_sign_count
+            if not tx.run("use_passkey", id=passkey.id, sign_count=count, at=at):
+                raise _refused()  # it was removed meanwhile
             return accounts.get(tx, passkey.account_id)
 
         return await self._store.control.write(use)

@@ -34,6 +34,10 @@ class Passwords:
     async def hash(self, password: str) -> str:
         """Raises InvalidInput when it is too short or too long."""
         check_length(password)
+        return await self.hash_again(password)
+
+    async def hash_again(self, password: str) -> str:
+        """One that was let in already, whatever today's rules say of it."""
         return await anyio.to_thread.run_sync(self._hasher.hash, password, limiter=self._room)
 
     async def matches(self, password: str, stored: str | None) -> bool:

@@ -22,7 +22,7 @@ from rememberd.console.redirects import see_other
 from rememberd.console.render import Pages
 from rememberd.console.vaults import OpenVault
 from rememberd.console.visits import Visit
-from rememberd.errors import Conflict, Denied, InvalidInput, NotFound
+from rememberd.errors import Conflict, InvalidInput, NotFound
 from rememberd.model import SCOPES, Account, Grant
 from rememberd.store.control import ListedKey
 
@@ -126,15 +126,10 @@ class ConnectionsPage:
         if scope not in SCOPES or action not in ("allow", "stop"):
             raise InvalidInput("The form says nothing to do.")
         if action == "allow":
-            await self._allow(connection, scope)
+            await self._grants.allow(grant.account_id, grant.id, scope)
         else:
             await self._grants.stop(grant.account_id, grant.id, scope)
         return see_other(f"/connections/{grant.id}")
-
-    async def _allow(self, connection: Connection, scope: str) -> None:
-        if scope not in connection.limit:
-            raise Denied("Your role in this vault does not let you allow that.")
-        await self._grants.allow(connection.grant.account_id, connection.grant.id, scope)
 
     async def _connection(self, visit: Visit) -> Connection:
         """Raises NotFound, also for somebody else's."""

@@ -115,26 +115,17 @@ class ConsentPage:
         scopes = visit.form.all("scope") & frozenset(SCOPES)
         if not scopes:
             raise InvalidInput("Tick at least one thing that the app may do.", field="scope")
-        vault_id = await self._vault(visit, account, scopes)
+        vault_id = await self._vault(visit, account)
         return await self._consents.approve(browser, account, request_id, vault_id, scopes)
 
-    async def _vault(self, visit: Visit, account: Account, scopes: frozenset[str]) -> str:
+    async def _vault(self, visit: Visit, account: Account) -> str:
         """The picked one, or a new one made for this. Raises InvalidInput, Conflict."""
         picked = visit.form.get("vault")
         if not picked:
             raise InvalidInput("Pick the vault that the app may use.", field="vault")
-        if picked == NEW:
-            name = visit.form.get("new_vault")
-            return (await vaults.create_own(self._engine, account, name)).id
-        offered = [OpenVault.of(choice) for choice in await self._consents.choices(account)]
-        role = _role_in(offered, picked)
-        if role is not None and scopes - roles.scopes_of(role):
-            raise InvalidInput(
-                f"As {role} of this vault you cannot allow that much. It was unticked: look the "
-                "rest over and send it again.",
-                field="scope",
-            )
-        return picked
+        if picked != NEW:
+            return picked
+        return (await vaults.create_own(self._engine, account, visit.form.get("new_vault"))).id
 
 
 def _only(offered: Sequence[OpenVault]) -> str:

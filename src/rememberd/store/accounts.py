@@ -59,6 +59,11 @@ def by_email(tx: Transaction, email: str) -> SignIn | None:
     return SignIn(_account(row), row["password"], row["disabled_at"] is not None)
 
 
+def password_is(tx: Transaction, account_id: str, stored: str | None) -> bool:
+    """Is this, a hash or none, still what the account has?"""
+    return tx.value("password_is", id=account_id, password=stored) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class WaysIn:
     """An account with what is left to sign in with, beside its password."""

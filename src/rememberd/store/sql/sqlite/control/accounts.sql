@@ -25,6 +25,10 @@ SELECT 1 FROM account LIMIT 1;
 -- set_password --
 UPDATE account SET password = :password WHERE id = :id;
 
+-- password_is --
+-- Still the hash that was checked? Checking takes so long that another may have come meanwhile.
+SELECT 1 FROM account WHERE id = :id AND password IS :password;
+
 -- add_member --
 INSERT INTO member (organization_id, account_id, role, created_at)
 VALUES (:organization_id, :account_id, :role, :created_at)
