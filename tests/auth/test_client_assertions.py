@@ -90,7 +90,7 @@ async def world(store: Store, clock: StillClock, site: Origin) -> World:
 
 @pytest.fixture(scope="module")
 async def steady(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[World]:
-    """The same, for many tests that change nothing in it."""
+    """The same, for many tests that change nothing in it, and look for no other keys."""
     folder, clock = tmp_path_factory.mktemp("steady"), StillClock()
     async with opened(folder / "data", clock=clock) as store, origin(folder) as site:
         world = World(store, clock, site)
@@ -153,14 +153,14 @@ async def test_a_client_that_has_to_sign_cannot_leave_it_out(steady: World) -> N
 
 
 @pytest.mark.threat(number=25)
-async def test_without_a_signature_it_is_refused(steady: World) -> None:
+async def test_without_a_signature_it_is_refused(world: World) -> None:
     for algorithm in ("none", "None", "NONE", "", None, 5, ["RS256"]):
         header = {"alg": algorithm, "kid": rsa().kid}
-        error = await steady.refused(raw(header, steady.claims()))
+        error = await world.refused(raw(header, world.claims()))
         assert error.error == "invalid_client"
         assert "alg" in error.description
-    unsigned = raw({"alg": "RS256", "kid": rsa().kid}, steady.claims())
-    assert "not signed" in (await steady.refused(unsigned)).description
+    unsigned = raw({"alg": "RS256", "kid": rsa().kid}, world.claims())
+    assert "not signed" in (await world.refused(unsigned)).description
 
 
 @pytest.mark.threat(number=25)
@@ -170,13 +170,13 @@ async def test_a_public_key_is_no_shared_secret(steady: World) -> None:
 
 
 @pytest.mark.threat(number=25)
-async def test_the_key_of_another_client_is_refused(steady: World) -> None:
+async def test_the_key_of_another_client_is_refused(world: World) -> None:
     other = rsa("mallory")
     assert (
         "not signed"
-        in (await steady.refused(signed(other, steady.claims(), kid="first"))).description
+        in (await world.refused(signed(other, world.claims(), kid="first"))).description
     )
-    error = await steady.refused(signed(other, steady.claims(), jwk=other.as_dict(private=False)))
+    error = await world.refused(signed(other, world.claims(), jwk=other.as_dict(private=False)))
     assert "not signed" in error.description
 
 
@@ -188,10 +188,10 @@ async def test_where_its_keys_are_is_not_the_assertions_to_say(steady: World) ->
     assert "/mallory" not in steady.site.paths
 
 
-async def test_what_was_changed_after_signing_is_refused(steady: World) -> None:
-    header, _, signature = signed(rsa(), steady.claims(exp=1)).split(".")
-    claimed = raw({}, steady.claims()).split(".")[1]
-    error = await steady.refused(f"{header}.{claimed}.{signature}")
+async def test_what_was_changed_after_signing_is_refused(world: World) -> None:
+    header, _, signature = signed(rsa(), world.claims(exp=1)).split(".")
+    claimed = raw({}, world.claims()).split(".")[1]
+    error = await world.refused(f"{header}.{claimed}.{signature}")
     assert "not signed" in error.description
 
 
