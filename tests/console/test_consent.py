@@ -104,15 +104,14 @@ def test_read_and_write_are_ticked_when_asked_for_and_nothing_else_ever_is(
     assert "Without this, the app cannot save." in page.text
 
 
-def test_a_vault_is_picked_beforehand_only_if_there_is_no_choice(
-    world: World, alice: Person
-) -> None:
-    lone = Person(world, "lone@example.com").join(alice.invite("reader"))
+def test_a_vault_is_picked_beforehand_only_if_there_is_no_choice(moving: World) -> None:
+    alice = Person(moving, "alice@example.com").set_up()
+    lone = Person(moving, "lone@example.com").join(alice.invite("reader"))
     form = asked(lone).form(having="decision")
     assert form.ticked("vault") == {"new"}
     assert [one.value for one in form.named("new_vault")] == ["personal"]
     lone.new_vault("only")
-    (only,) = vaults_of(world, lone).values()
+    (only,) = vaults_of(moving, lone).values()
     assert asked(lone).form(having="decision").ticked("vault") == {only.id}
     lone.new_vault("second")
     assert asked(lone).form(having="decision").ticked("vault") == set()

@@ -12,6 +12,7 @@ import pytest
 
 from rememberd.engine import audit, vaults
 from rememberd.engine.audit import ChainResult
+from tests.console.people import home
 from tests.oauth.person import Person
 from tests.oauth.program import (
     ALL,
@@ -77,6 +78,7 @@ def test_coming_in_is_recorded_and_so_is_failing_to(world: World, alice: Person)
         "sign_in.failed",
         "member.invited",
         "account.created",
+        "member.joined",
     ]
     del bob
 
@@ -225,10 +227,20 @@ def test_invitations_roles_and_leaving_are_recorded(world: World, alice: Person)
     assert [row["action"] for row in recorded] == [
         "member.invited",
         "account.created",
+        "member.joined",
         "member.role",
         "member.removed",
     ]
-    assert {row["subject"] for row in recorded[2:]} == {member}
+    assert {row["subject"] for row in recorded[1:]} == {member}
+    place = {"organization": home(world, alice)}
+    invitation = recorded[0]["subject"]
+    assert [json.loads(row["detail"]) for row in recorded] == [
+        place | {"role": "editor"},
+        {},
+        place | {"role": "editor", "invitation": invitation},
+        place | {"role": "reader"},
+        place,
+    ]
     assert bob.email not in json.dumps(recorded)
 
 

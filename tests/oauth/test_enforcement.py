@@ -180,6 +180,24 @@ def test_whoever_left_or_was_disabled_opens_nothing(
     assert app.refresh(tokens.refresh).json["error"] == "invalid_grant"
 
 
+@pytest.mark.threat(number=23)
+def test_an_owner_who_is_one_no_more_does_not_find_old_connections_when_made_one_again(
+    world: World, alice: Person, app: Program, owner: Owner
+) -> None:
+    """Owners own the projects; a member has to be let into each."""
+    person = member(world, alice, "owner")
+    name = f"of a project {next(_NUMBERS)}"
+    project = world.do(vaults.create_project(world.app.engine, name))
+    vault = world.do(vaults.create_vault(world.app.engine, name, project.name)).vault
+    tokens = app.connect(person, [READ], vault=vault.id)
+    assert works(world, tokens.access)
+    owner.set_role(person, "editor")
+    assert not works(world, tokens.access)
+    owner.set_role(person, "owner")
+    assert not works(world, tokens.access)
+    assert app.refresh(tokens.refresh).json["error"] == "invalid_grant"
+
+
 @pytest.mark.threat(number=9)
 def test_whoever_has_no_role_is_not_offered_the_vault(
     world: World, alice: Person, app: Program, shared: str
@@ -217,6 +235,7 @@ def test_a_reader_cannot_let_an_app_do_more_than_read(
     world: World, alice: Person, app: Program, shared: str
 ) -> None:
     reader = member(world, alice, "reader")
+    reader.new_vault("own")  # or the other is picked beforehand, and too much cannot be ticked
     vault = vault_id(world, shared)
     page = reader.decide(reader.ask_consent(app.link().url), vault=vault, scopes=ALL)
     assert page.status == 400

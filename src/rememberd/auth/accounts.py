@@ -160,9 +160,9 @@ class Accounts:
         codes: tuple[str, ...],
     ) -> Account:
         account = accounts.add(tx, email, name, hashed, self._clock)
-        self._admit(tx, found, account.id)
         accounts.replace_recovery_codes(tx, account.id, map(_code_digest, codes))
         self._record(tx, account.id, "account.created", account.id)
+        self._admit(tx, found, account.id)
         return account
 
     def _admit(self, tx: Transaction, found: Invitation, account_id: str) -> None:
@@ -171,6 +171,9 @@ class Accounts:
             accounts.join_project(tx, found.project_id, account_id, found.role, now)
         else:
             accounts.join(tx, found.organization_id, account_id, found.role, now)
+        where = {"organization": found.organization_id, "role": found.role, "invitation": found.id}
+        where |= {"project": found.project_id} if found.project_id else {}
+        self._record(tx, account_id, "member.joined", account_id, **where)
 
     async def accept_signed_in(self, token: str, account: Account) -> None:
         """Take up an invitation with the account one has.
@@ -188,7 +191,6 @@ class Accounts:
             if not accounts.use_invitation(tx, found.id, self._clock.now()):
                 raise NotFound("This link was used already. Ask for a new one.")
             self._admit(tx, found, account.id)
-            self._record(tx, account.id, "member.joined", found.organization_id)
 
         await self._store.control.write(enter)
 

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
+from rememberd.auth import grant_ends as ends
 from rememberd.auth import policy, roles, tokens, uses
 from rememberd.auth.errors import OAuthError
 from rememberd.clock import Clock, to_micros
 from rememberd.errors import Conflict, Denied, NotFound
-from rememberd.model import Client, Grant, Role
-from rememberd.store import ledger, oauth
+from rememberd.model import Client, Grant
+from rememberd.store import oauth
 from rememberd.store.oauth import Code, RefreshMatch
 from rememberd.store.store import Store
 from rememberd.store.transaction import Transaction
@@ -155,7 +156,7 @@ class Grants:
         if not policy.verifier_matches(verifier, found.challenge):
             tx.run("use_code", digest=found.digest, at=to_micros(now))
             return OAuthError("invalid_grant", "code_verifier does not match the challenge")
-        role = _role(tx, grant.id)
+        role = ends.role_behind(tx, grant.id)
         if now >= found.expires_at or grant.revoked_at is not None or role is None:
             return _INVALID_CODE
         if found.redirect_uri is not None and redirect_uri != found.redirect_uri:
@@ -214,7 +215,7 @@ class Grants:
             return OAuthError("invalid_target", "resource differs from that of the grant")
         if scopes is not None and not scopes <= found.scopes | found.told:
             return OAuthError("invalid_scope", "a refresh cannot add scopes; authorize again")
-        role, place = _role(tx, found.grant_id), self._place(found, now)
+        role, place = ends.role_behind(tx, found.grant_id), self._place(found, now)
         if place == "stolen":
             self._revoke(tx, oauth.grant(tx, found.grant_id), "old refresh token used", now)
         if place in ("stolen", "ended") or role is None:
@@ -313,7 +314,7 @@ class Grants:
 
         def enter(tx: Transaction) -> None:
             grant = _own(tx, account_id, grant_id)
-            if scope not in roles.scopes_of(_role(tx, grant_id)):
+            if scope not in roles.scopes_of(ends.role_behind(tx, grant_id)):
                 raise Denied("Your role in this vault does not let you allow that.")
             self._set_scopes(tx, grant, grant.scopes | {scope})
 
@@ -335,20 +336,12 @@ class Grants:
             self._record(tx, grant.account_id, "grant.changed", grant, scopes=sorted(scopes))
 
     def _revoke(self, tx: Transaction, grant: Grant, why: str, now: datetime) -> None:
-        if oauth.revoke_grant(tx, grant.id, why, now):
-            self._record(tx, grant.account_id, "grant.revoked", grant, why=why)
+        ends.end(tx, grant, why=why, actor=grant.account_id, now=now)
 
     def _record(
         self, tx: Transaction, actor: str, action: str, grant: Grant, **more: object
     ) -> None:
-        ledger.record(
-            tx,
-            actor=actor,
-            action=action,
-            subject=grant.id,
-            detail={"client": grant.client_id, "vault": grant.vault_id, **more},
-            now=self._clock.now(),
-        )
+        ends.record(tx, actor, action, grant, self._clock.now(), **more)
 
     async def expire(self) -> None:
         """Drop what ended some time ago; a worker calls this now and then."""
@@ -375,14 +368,6 @@ def _narrowed(found: RefreshMatch, asked: frozenset[str] | None) -> frozenset[st
     """
     repeats = asked == found.told and not found.is_narrowed
     return None if asked is None or asked == found.scopes or repeats else asked
-
-
-def _role(tx: Transaction, grant_id: str) -> Role | None:
-    """Of the account behind a grant, in its vault, today. A client whose tokens open nothing has to
-    learn it here, or it would refresh, fail and refresh again.
-    """
-    standing = oauth.standing(tx, grant_id)
-    return roles.role_of(standing) if standing else None
 
 
 def _own(tx: Transaction, account_id: str, grant_id: str) -> Grant:

@@ -9,10 +9,11 @@ from datetime import timedelta
 
 from rememberd.auth import tokens
 from rememberd.auth.accounts import check_email
+from rememberd.auth.grant_ends import revoke_stranded
 from rememberd.clock import Clock
 from rememberd.errors import Denied, NotFound
 from rememberd.model import Account, Role
-from rememberd.store import accounts, control, ledger, oauth
+from rememberd.store import accounts, control, ledger
 from rememberd.store.accounts import Invitation, Member, Membership
 from rememberd.store.store import Store
 from rememberd.store.transaction import Transaction
@@ -57,19 +58,12 @@ class Members:
             accounts.leave(tx, organization_id, account_id)
             _withdraw_all(tx, organization_id, account_id)
             self._record(tx, owner.id, "member.removed", account_id, organization=organization_id)
-            self._end_grants(tx, owner.id, organization_id, account_id)
+            self._end_grants(tx, owner.id, account_id, "membership ended")
 
         await self._store.control.write(leave)
 
-    def _end_grants(
-        self, tx: Transaction, actor: str, organization_id: str, account_id: str
-    ) -> None:
-        """Or they would come back to life, without consent, if this person ever returned."""
-        why = "membership ended"
-        for grant in oauth.grants_in(tx, organization_id, account_id):
-            oauth.revoke_grant(tx, grant.id, why, self._clock.now())
-            detail = {"client": grant.client_id, "vault": grant.vault_id, "why": why}
-            self._record(tx, actor, "grant.revoked", grant.id, **detail)
+    def _end_grants(self, tx: Transaction, actor: str, account_id: str, why: str) -> None:
+        revoke_stranded(tx, account_id, why=why, actor=actor, now=self._clock.now())
 
     async def set_role(
         self, owner: Account, organization_id: str, account_id: str, role: Role
@@ -85,7 +79,9 @@ class Members:
             accounts.join(tx, organization_id, account_id, role, self._clock.now())
             if role != "owner":
                 _withdraw_all(tx, organization_id, account_id)
-            self._record(tx, owner.id, "member.role", account_id, role=role)
+            place = {"organization": organization_id, "role": role}
+            self._record(tx, owner.id, "member.role", account_id, **place)
+            self._end_grants(tx, owner.id, account_id, "role lowered")
 
         await self._store.control.write(change)
 
@@ -118,7 +114,9 @@ class Members:
                 None,
             )
             accounts.add_invitation(tx, invitation, tokens.digest(token), owner.id, now)
-            self._record(tx, owner.id, "member.invited", organization_id, role=role)
+            place = {"organization": organization_id, "role": role}
+            place |= {"project": project_id} if project_id else {}
+            self._record(tx, owner.id, "member.invited", invitation.id, **place)
 
         await self._store.control.write(enter)
         return token
@@ -140,7 +138,8 @@ class Members:
             _check_owner(tx, organization_id, owner)
             if not tx.run("withdraw_invitation", id=invitation_id, organization_id=organization_id):
                 raise NotFound("There is no such invitation. It may have been taken up just now.")
-            self._record(tx, owner.id, "member.uninvited", organization_id)
+            place = {"organization": organization_id}
+            self._record(tx, owner.id, "member.uninvited", invitation_id, **place)
 
         await self._store.control.write(drop)
 

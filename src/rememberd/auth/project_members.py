@@ -5,14 +5,12 @@ Nobody is made a member of the organization here, and no role in it changes.
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from rememberd.auth import roles
+from rememberd.auth.grant_ends import revoke_stranded
 from rememberd.auth.principals import COMMAND_LINE
 from rememberd.clock import Clock
 from rememberd.errors import Conflict, NotFound
 from rememberd.model import Account, Project, Role
-from rememberd.store import accounts, control, ledger, oauth
+from rememberd.store import accounts, control, ledger
 from rememberd.store.accounts import Member
 from rememberd.store.store import Store
 from rememberd.store.transaction import Transaction
@@ -34,7 +32,7 @@ class ProjectMembers:
         def look(tx: Transaction) -> list[Member]:
             return accounts.project_members(tx, self._project(tx, project).id)
 
-        return await self._store.control.write(look)
+        return await self._store.control.read(look)
 
     async def add(self, project: str, email: str, role: Role) -> Member:
         """Let somebody in, or change their role; it holds from the next call on.
@@ -66,25 +64,11 @@ class ProjectMembers:
                 raise NotFound(f"{account.email} is no member of the project {found.name}.")
             tx.run("remove_project_member", project_id=found.id, account_id=account.id)
             self._record(tx, "member.removed", account.id, project=found.id, role=role)
-            self._revoke_stranded(tx, found.id, account.id, self._clock.now())
+            why, now = "removed from the project", self._clock.now()
+            revoke_stranded(tx, account.id, why=why, actor=COMMAND_LINE, now=now)
             return Member(account.id, account.email, account.name, role)
 
         return await self._store.control.write(leave)
-
-    def _revoke_stranded(
-        self, tx: Transaction, project_id: str, account_id: str, now: datetime
-    ) -> None:
-        """Else they would come back to life when the account is let in again."""
-        why = "removed from the project"
-        for grant in oauth.grants_of(tx, account_id):
-            if control.vault(tx, grant.vault_id).project_id != project_id:
-                continue
-            standing = oauth.standing(tx, grant.id)
-            if standing and roles.role_of(standing):
-                continue
-            if oauth.revoke_grant(tx, grant.id, why, now):
-                ends = {"client": grant.client_id, "vault": grant.vault_id, "why": why}
-                self._record(tx, "grant.revoked", grant.id, **ends)
 
     def _project(self, tx: Transaction, name: str) -> Project:
         home = control.local_organization(tx, self._clock)

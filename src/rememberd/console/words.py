@@ -34,6 +34,7 @@ WHY_ENDED = {
     "revoked by the client": "The app ended it itself.",
     "revoked by its owner": "You ended it.",
     "membership ended": "You no longer belong to the organization.",
+    "role lowered": "Your role in the organization was lowered, and no longer opens the vault.",
     "removed from the project": "You no longer belong to the project.",
     "vault erased": "The vault was erased.",
     "ran out": "It had lasted as long as a connection may.",

@@ -1,4 +1,5 @@
-"""Verifies the audit chains: control's own, each vault's, and that control knows each vault's past.
+"""Reads and verifies the audit chains: control's own, each vault's, and that control knows each
+vault's past.
 
 A vault's head stands in control's chain from time to time, so a vault's chain that was cut short or
 rewritten from the start does not pass either.
@@ -10,10 +11,12 @@ from dataclasses import dataclass
 
 from rememberd.clock import isoformat
 from rememberd.engine.engine import Engine
-from rememberd.errors import RememberdError
+from rememberd.engine.vaults import vault_named
+from rememberd.errors import InvalidInput, RememberdError
 from rememberd.model import Vault, VaultStatus
-from rememberd.store import control, ledger
-from rememberd.store.ledger import ChainReport
+from rememberd.store import accounts, control, ledger
+from rememberd.store.ledger import ChainReport, Entry
+from rememberd.store.transaction import Transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,33 @@ def _result(name: str, report: ChainReport) -> ChainResult:
         "it: something was changed, removed or put in."
     )
     return ChainResult(name, report.rows, report.head, problem)
+
+
+MOST_LISTED = 1000
+
+
+async def newest(
+    engine: Engine, vault_name: str | None, limit: int, before: int | None
+) -> list[Entry]:
+    """Rows of control's chain or of a vault's, newest first. Raises NotFound, InvalidInput."""
+    if not 1 <= limit <= MOST_LISTED:
+        raise InvalidInput(f"limit: {limit} is not from 1 to {MOST_LISTED:,}.", field="limit")
+    if vault_name is None:
+        return await engine.store.control.read(lambda tx: ledger.newest(tx, limit, before))
+    vault = await vault_named(engine, vault_name)
+    async with engine.store.vault(vault.id, "ro") as handle:
+        return await handle.read(lambda tx: ledger.newest(tx, limit, before))
+
+
+async def names(engine: Engine) -> dict[str, str]:
+    """What the ids in chains stand for: people by their email, the rest by name."""
+
+    def look(tx: Transaction) -> dict[str, str]:
+        people = {one.account.id: one.account.email for one in accounts.everybody(tx)}
+        places = (*control.organizations(tx), *control.projects(tx), *control.vaults(tx))
+        return people | {place.id: place.name for place in places}
+
+    return await engine.store.control.read(look)
 
 
 async def anchor(engine: Engine, vault_id: str) -> None:

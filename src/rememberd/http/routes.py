@@ -189,6 +189,7 @@ def build_local(interface: LocalInterface, mcp: LocalMcp) -> Starlette:
             # proof and diagnosis
             Route("/certificates/{id}", interface.certificate),
             Route("/audit", interface.verify_audit),
+            Route("/audit/entries", interface.list_audit),
             Route("/diagnosis", interface.diagnose, methods=["POST"]),
             Route("/discovery", interface.discovery),
         ],

@@ -233,6 +233,15 @@ class LocalInterface:
         reports = await audit.verify(self._engine)
         return JSONResponse({"chains": [asdict(report) for report in reports]})
 
+    async def list_audit(self, request: Request) -> JSONResponse:
+        asked = request.query_params
+        limit, before = int(asked["limit"]), asked.get("before")
+        rows = await audit.newest(
+            self._engine, asked.get("vault"), limit, int(before) if before else None
+        )
+        entries = [asdict(row) | {"at": isoformat(row.at)} for row in rows]
+        return JSONResponse({"entries": entries, "names": await audit.names(self._engine)})
+
     # -- diagnosis ---------------------------------------------------------------------------------
 
     async def diagnose(self, _: Request) -> JSONResponse:

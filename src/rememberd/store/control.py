@@ -41,6 +41,14 @@ def local_organization(tx: Transaction, clock: Clock) -> Organization:
             created_at=to_micros(clock.now()),
         )
         return local_organization(tx, clock)
+    return _organization(row)
+
+
+def organizations(tx: Transaction) -> list[Organization]:
+    return [_organization(row) for row in tx.all("organizations")]
+
+
+def _organization(row: Row) -> Organization:
     return Organization(id=row["id"], name=row["name"], created_at=from_micros(row["created_at"]))
 
 

@@ -92,6 +92,34 @@ def link_hash(previous: str, row: Row) -> str:
     return hashlib.sha256(f"{previous}\n{canonical}".encode()).hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row of a chain, as it was recorded."""
+
+    seq: int
+    at: datetime
+    actor: str
+    action: str
+    subject: str
+    detail: dict[str, Any]
+
+
+def newest(tx: Transaction, limit: int, before: int | None = None) -> list[Entry]:
+    """The last rows, or the last ones before row `before`, newest first."""
+    rows = tx.all("newest_audit", before=before or 2**62, limit=limit)
+    return [
+        Entry(
+            row["seq"],
+            from_micros(row["at"]),
+            row["actor"],
+            row["action"],
+            row["subject"],
+            json.loads(row["detail"]),
+        )
+        for row in rows
+    ]
+
+
 def head(tx: Transaction) -> str:
     last = tx.one("last_audit")
     return last["hash"] if last else GENESIS

@@ -141,12 +141,6 @@ def grants_of(tx: Transaction, account_id: str) -> list[Grant]:
     return [_grant(row) for row in tx.all("grants_of_account", account_id=account_id)]
 
 
-def grants_in(tx: Transaction, organization_id: str, account_id: str) -> list[Grant]:
-    """Live ones of an account on vaults of an organization that are not its own."""
-    rows = tx.all("grants_in_organization", organization_id=organization_id, account_id=account_id)
-    return [_grant(row) for row in rows]
-
-
 def _grant(row: Row) -> Grant:
     return Grant(
         id=row["id"],

@@ -11,6 +11,9 @@ INSERT INTO organization (id, name, created_at) VALUES (:id, :name, :created_at)
 -- organization_by_name --
 SELECT * FROM organization WHERE name = :name;
 
+-- organizations --
+SELECT * FROM organization ORDER BY name;
+
 -- add_project --
 INSERT INTO project (id, organization_id, name, created_at)
 VALUES (:id, :organization_id, :name, :created_at);
@@ -127,6 +130,9 @@ VALUES (:seq, :at, :actor, :action, :subject, :detail, :hash);
 
 -- audit_since --
 SELECT * FROM audit WHERE seq > :after ORDER BY seq LIMIT :limit;
+
+-- newest_audit --
+SELECT * FROM audit WHERE seq < :before ORDER BY seq DESC LIMIT :limit;
 
 -- any_vault --
 SELECT 1 FROM vault LIMIT 1;

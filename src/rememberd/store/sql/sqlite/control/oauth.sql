@@ -69,13 +69,6 @@ FROM oauth_grant JOIN vault ON vault.id = oauth_grant.vault_id
 WHERE oauth_grant.account_id = :account_id
 ORDER BY oauth_grant.revoked_at IS NOT NULL, oauth_grant.created_at DESC, oauth_grant.id DESC;
 
--- grants_in_organization --
--- Live ones of an account on vaults of an organization that are not its own.
-SELECT oauth_grant.*, vault.name AS vault_name
-FROM oauth_grant JOIN vault ON vault.id = oauth_grant.vault_id
-WHERE oauth_grant.account_id = :account_id AND oauth_grant.revoked_at IS NULL
-    AND vault.organization_id = :organization_id AND vault.account_id IS NOT :account_id;
-
 -- set_grant_scopes --
 UPDATE oauth_grant SET scopes = :scopes WHERE id = :id AND revoked_at IS NULL;
 

@@ -18,6 +18,9 @@ VALUES (:seq, :at, :actor, :action, :subject, :detail, :hash);
 -- audit_since --
 SELECT * FROM audit WHERE seq > :after ORDER BY seq LIMIT :limit;
 
+-- newest_audit --
+SELECT * FROM audit WHERE seq < :before ORDER BY seq DESC LIMIT :limit;
+
 -- all_usage --
 SELECT * FROM usage ORDER BY seq;
 
