@@ -90,7 +90,7 @@ async def build_app(
             first = await vaults.first_run(engine)
             app = _assemble(settings, engine, role, leave, first, network)
             yield app
-            await app.auth.access.note_use()
+            await app.worker.finish()
             await meaning.close()
         finally:
             await store.close()

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 
 from rememberd.auth.server import AuthorizationServer
-from rememberd.engine.audit import anchor
+from rememberd.engine.audit import anchor, anchor_control
 from rememberd.engine.engine import Engine
 from rememberd.engine.indexing import embed_pending
 from rememberd.engine.usage import roll_up
@@ -27,7 +27,7 @@ EXPIRE_SECONDS = 600.0
 
 
 class Worker:
-    """`run` until cancelled, or `drain` once."""
+    """`run` until cancelled, or `drain` once; `finish` at the end of either."""
 
     def __init__(self, engine: Engine, auth: AuthorizationServer) -> None:
         self._engine = engine
@@ -45,9 +45,11 @@ class Worker:
 
     async def run(self) -> None:
         await self._tidy()
+        await self._quietly(self._note_audit)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._tend_forever())
             tasks.create_task(self._forever(self._tidy, TIDY_SECONDS))
+            tasks.create_task(self._forever(self._note_audit, TIDY_SECONDS))
             tasks.create_task(self._forever(self._auth.access.note_use, NOTE_USE_SECONDS))
             tasks.create_task(self._forever(self._auth.grants.expire, EXPIRE_SECONDS))
 
@@ -59,7 +61,12 @@ class Worker:
             while self._waiting:
                 vault_id, _ = self._waiting.popitem(last=False)
                 await self._try_to_tend(vault_id)
+        await self.finish()
+
+    async def finish(self) -> None:
+        """Write down what was only gathered; when the data directory is about to be left."""
         await self._auth.access.note_use()
+        await self._quietly(self._note_audit)
 
     async def _tend_forever(self) -> None:
         while True:
@@ -78,10 +85,16 @@ class Worker:
     async def _forever(self, chore: Callable[[], Awaitable[None]], seconds: float) -> None:
         while True:
             await asyncio.sleep(seconds)
-            try:
-                await chore()
-            except Exception as error:  # an edge: the next round tries again
-                logger.warning("a chore failed", exc_info=error)
+            await self._quietly(chore)
+
+    async def _quietly(self, chore: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await chore()
+        except Exception as error:  # an edge: the next round tries again
+            logger.warning("a chore failed", exc_info=error)
+
+    async def _note_audit(self) -> None:
+        await anchor_control(self._engine)
 
     async def _try_to_tend(self, vault_id: str) -> None:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -372,6 +373,32 @@ def test_a_vault_that_was_forgotten_is_known_by_its_certificate(
     file, key = key_of(lived_in, "boats")
     tamper(lived_in, file, key, "DELETE FROM audit WHERE action = 'vault.forgotten'")
     assert verified(lived_in)["boats"].problem
+
+
+def test_a_cut_off_end_of_controls_chain_shows_and_stays_on_record(lived_in: World) -> None:
+    """What is left follows from first to last: the key store knows better."""
+    cut = "DELETE FROM audit WHERE seq > (SELECT max(seq) - 3 FROM audit)"
+    tamper(lived_in, lived_in.data / "control.db", None, cut)
+    chain = verified(lived_in)["control"]
+    assert "its end was cut off" in (chain.problem or chain.note or "")
+    for _ in range(2):
+        assert actions(lived_in).count("audit.lost") == 1
+        chain = verified(lived_in)["control"]
+        assert chain.problem is None
+        assert chain.note
+        assert "its end was cut off" in chain.note
+        lived_in.restart()
+
+
+def test_what_the_key_store_notes_cannot_be_made_up(lived_in: World) -> None:
+    lived_in.stop()
+    with closing(apsw.Connection(str(lived_in.data / "keys.db"))) as connection:
+        connection.execute("UPDATE meta SET value = randomblob(92) WHERE name = 'audit'")
+        assert connection.changes() == 1
+    lived_in.start()
+    problem = verified(lived_in)["control"].problem
+    assert problem
+    assert "tampered" in problem
 
 
 def test_the_owner_can_have_it_verified(lived_in: World) -> None:

@@ -85,13 +85,19 @@ def verify(context: typer.Context, as_json: AsJson = False, data: Data = None) -
                     chain["name"],
                     str(chain["rows"]),
                     chain["head"][:12],
-                    Text(chain["problem"], "bold red") if chain["problem"] else "whole",
+                    _result(chain),
                 )
                 for chain in found["chains"]
             ],
         )
     if any(chain["problem"] for chain in found["chains"]):
         raise typer.Exit(code=1)
+
+
+def _result(chain: dict[str, Any]) -> str | Text:
+    if chain["problem"]:
+        return Text(chain["problem"], "bold red")
+    return Text(f"whole. {chain['note']}", "yellow") if chain["note"] else "whole"
 
 
 @audit.command("certificate")

@@ -1,5 +1,4 @@
-"""Reads and verifies the audit chains: control's own, each vault's, and that control knows each
-vault's past.
+"""Reads and verifies the audit chains: control's own and each vault's.
 
 A vault's head stands in control's chain from time to time, so a vault's chain that was cut short or
 rewritten from the start does not pass either.
@@ -7,7 +6,7 @@ rewritten from the start does not pass either.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rememberd.clock import isoformat
 from rememberd.engine.engine import Engine
@@ -18,25 +17,47 @@ from rememberd.store import accounts, control, ledger
 from rememberd.store.ledger import ChainReport, Entry
 from rememberd.store.transaction import Transaction
 
+_LOST = "its end was cut off, or an older copy put back"
+
 
 @dataclass(frozen=True, slots=True)
 class ChainResult:
-    """`problem` is None for a chain that is whole; `head` is its last hash."""
+    """`problem` is None for a chain that is whole; `head` is its last hash. `note` says what was
+    lost before, and is on record in the chain itself.
+    """
 
     name: str
     rows: int
     head: str
     problem: str | None = None
+    note: str | None = None
 
 
 async def verify(engine: Engine) -> list[ChainResult]:
     """Walk every chain, control's first."""
     store = engine.store
-    results = [_result("control", await store.control.read(ledger.verify))]
+    results = [await _control(engine)]
     anchors = await store.control.read(ledger.anchors)
     vaults = await store.control.read(control.vaults)
     ready = [vault for vault in vaults if vault.status is VaultStatus.READY]
     return results + [await _vault(engine, vault, anchors.get(vault.id)) for vault in ready]
+
+
+async def _control(engine: Engine) -> ChainResult:
+    store = engine.store
+    result = _result("control", await store.control.read(ledger.verify))
+    if result.problem is not None:
+        return result
+    try:
+        noted = store.keyring.audit_head()
+    except RememberdError as error:
+        return replace(result, problem=error.message)
+    if noted and not await store.control.read(lambda tx: ledger.holds(tx, noted)):
+        problem = f"The head that the key store noted is not in this chain: {_LOST}."
+        return replace(result, problem=problem)
+    losses = await store.control.read(ledger.losses)
+    when = " and ".join(isoformat(at) for at in losses)
+    return replace(result, note=f"Until {when}: {_LOST}." if losses else None)
 
 
 async def _vault(engine: Engine, vault: Vault, anchor: str | None) -> ChainResult:
@@ -88,6 +109,20 @@ async def names(engine: Engine) -> dict[str, str]:
         return people | {place.id: place.name for place in places}
 
     return await engine.store.control.read(look)
+
+
+async def anchor_control(engine: Engine) -> None:
+    """Note the present head of control's chain in the key store, if it has moved.
+
+    Where the head that was noted before is gone, the chain itself says so from then on.
+    """
+    store = engine.store
+    noted, now = store.keyring.audit_head(), engine.clock.now()
+    if noted and not await store.control.read(lambda tx: ledger.holds(tx, noted)):
+        await store.control.write(lambda tx: ledger.note_loss(tx, noted, now))
+    head = await store.control.read(ledger.head)
+    if head not in (noted, ledger.GENESIS):
+        await store.keyring.note_audit_head(head)
 
 
 async def anchor(engine: Engine, vault_id: str) -> None:

@@ -247,6 +247,25 @@ class Keyring:
 
         return self._database.read_here(look)
 
+    # -- the audit chain of control ----------------------------------------------------------------
+
+    def audit_head(self) -> str | None:
+        """The head that was noted last, out of reach of whoever can write control.db alone.
+
+        Raises WrongKey for a tampered row.
+        """
+        sealed = self._database.read_here(lambda tx: tx.value("meta", name="audit"))
+        if sealed is None:
+            return None
+        try:
+            return self._unseal(bytes(sealed), b"audit").decode()
+        except InvalidTag:
+            raise WrongKey("What keys.db notes of the audit chain was tampered with.") from None
+
+    async def note_audit_head(self, head: str) -> None:
+        sealed = self._seal(head.encode(), b"audit")
+        await self._database.write(lambda tx: tx.run("put_meta", name="audit", value=sealed))
+
     # -- exports -----------------------------------------------------------------------------------
 
     def keys(self) -> list[VaultKey]:

@@ -179,6 +179,17 @@ def _head_in(row: Row) -> str:
     return head
 
 
+def note_loss(tx: Transaction, lost_head: str, now: datetime) -> None:
+    """In control: its chain once had this head, and has it no more."""
+    detail = {"head": lost_head}
+    record(tx, actor="rememberd", action="audit.lost", subject="control", detail=detail, now=now)
+
+
+def losses(tx: Transaction) -> list[datetime]:
+    """In control: when it was noticed that rows of its chain were gone."""
+    return [from_micros(row["at"]) for row in tx.all("losses")]
+
+
 def holds(tx: Transaction, digest: str) -> bool:
     """Does this chain have a row of this hash?"""
     return tx.value("audit_by_hash", hash=digest) is not None

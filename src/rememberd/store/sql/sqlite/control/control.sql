@@ -147,5 +147,8 @@ SELECT detail FROM audit
 WHERE subject = :vault_id AND action IN ('vault.anchored', 'vault.forgotten')
 ORDER BY seq DESC LIMIT 1;
 
+-- losses --
+SELECT at FROM audit WHERE action = 'audit.lost' ORDER BY seq;
+
 -- audit_by_hash --
 SELECT seq FROM audit WHERE hash = :hash;

@@ -4,6 +4,10 @@ SELECT value FROM meta WHERE name = :name;
 -- set_meta --
 INSERT INTO meta (name, value) VALUES (:name, :value);
 
+-- put_meta --
+INSERT INTO meta (name, value) VALUES (:name, :value)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
 -- wrapped_key --
 SELECT wrapped FROM vault_key WHERE vault_id = :vault_id AND version = :version;
 
