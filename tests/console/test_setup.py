@@ -95,4 +95,4 @@ def test_it_takes_a_look_and_a_form(fresh: World) -> None:
 )
 def test_an_email_that_only_looks_like_one_is_refused(fresh: World, email: str) -> None:
     with pytest.raises(InvalidInput):
-        fresh.do(fresh.app.auth.accounts.set_up(email, "", "correct horse battery staple"))
+        fresh.do(fresh.app.auth.accounts.set_up(email, "", "copper lantern over the fjord"))

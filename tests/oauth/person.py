@@ -14,7 +14,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 from tests.http.serving import Reply
 from tests.oauth.world import FORM, World
 
-PASSWORD = "correct horse battery staple"
+PASSWORD = "copper lantern over the fjord"
 
 
 @dataclass

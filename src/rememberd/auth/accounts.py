@@ -80,7 +80,7 @@ class Accounts:
         For the command line, whose user owns the data directory. Raises Conflict when set up.
         """
         email = check_email(email)
-        hashed = await self._passwords.hash(password) if password is not None else None
+        hashed = await self._passwords.hash(password, email) if password is not None else None
         codes = _new_recovery_codes()
 
         def enter(tx: Transaction) -> Account:
@@ -135,7 +135,7 @@ class Accounts:
         Raises NotFound for a used link, Conflict for a taken email, InvalidInput.
         """
         email = check_email(email)
-        hashed = await self._passwords.hash(password) if password else None
+        hashed = await self._passwords.hash(password, email) if password else None
         codes = _new_recovery_codes()
 
         def enter(tx: Transaction) -> Account:
@@ -271,7 +271,7 @@ class Accounts:
         if stored is not None and not await self._passwords.matches(current or "", stored):
             raise Denied("The current password is wrong.")
         self._attempts.proved(account.email)
-        hashed = await self._passwords.hash(new)
+        hashed = await self._passwords.hash(new, account.email)
 
         def change(tx: Transaction) -> None:
             if not accounts.password_is(tx, account.id, stored):
@@ -282,7 +282,7 @@ class Accounts:
 
     async def reset_password(self, account: Account, new: str) -> None:
         """After a recovery code was used. Raises InvalidInput."""
-        hashed = await self._passwords.hash(new)
+        hashed = await self._passwords.hash(new, account.email)
         await self._store.control.write(lambda tx: self._change_password(tx, account, hashed))
 
     def _change_password(self, tx: Transaction, account: Account, hashed: str) -> None:

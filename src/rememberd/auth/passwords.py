@@ -13,9 +13,8 @@ import anyio.to_thread
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from rememberd.errors import InvalidInput
+from rememberd.auth import password_rules
 
-SHORTEST, LONGEST = 12, 1024
 # OWASP's minimum for argon2id: 19 MiB, two passes, one lane.
 _KIB, _PASSES, _LANES = 19 * 1024, 2, 1
 
@@ -31,9 +30,9 @@ class Passwords:
     def _nobody(self) -> str:
         return self._hasher.hash(os.urandom(16).hex())
 
-    async def hash(self, password: str) -> str:
-        """Raises InvalidInput when it is too short or too long."""
-        check_length(password)
+    async def hash(self, password: str, email: str) -> str:
+        """A new one, of the account with this email. Raises InvalidInput; see `password_rules`."""
+        password_rules.check(password, email)
         return await self.hash_again(password)
 
     async def hash_again(self, password: str) -> str:
@@ -46,7 +45,7 @@ class Passwords:
 
     def _matches(self, password: str, stored: str | None) -> bool:
         try:
-            self._hasher.verify(stored or self._nobody, password[: LONGEST + 1])
+            self._hasher.verify(stored or self._nobody, password[: password_rules.LONGEST + 1])
         except (VerificationError, InvalidHashError):
             return False
         return stored is not None
@@ -54,13 +53,3 @@ class Passwords:
     def is_outdated(self, stored: str) -> bool:
         """Made with other parameters than today's: hash again at the next sign-in."""
         return self._hasher.check_needs_rehash(stored)
-
-
-def check_length(password: str) -> None:
-    """Length is the only rule (NIST SP 800-63B §3.1.1.2). Raises InvalidInput."""
-    if not SHORTEST <= len(password) <= LONGEST:
-        raise InvalidInput(
-            f"The password must have {SHORTEST} to {LONGEST} characters. A few random words make a "
-            "good one.",
-            field="password",
-        )

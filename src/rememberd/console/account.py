@@ -10,6 +10,7 @@ from datetime import timedelta
 from starlette.responses import JSONResponse, Response
 
 from rememberd.auth.accounts import Accounts
+from rememberd.auth.grants import Grants
 from rememberd.auth.passkeys import Passkeys
 from rememberd.auth.sessions import Sessions
 from rememberd.clock import Clock
@@ -19,7 +20,9 @@ from rememberd.console.render import Pages
 from rememberd.console.visits import Visit
 from rememberd.console.words import plain_name
 from rememberd.errors import Denied, InvalidInput
+from rememberd.model import Account
 
+RECOVERED = "recovered"
 FRESH = timedelta(minutes=15)
 _DONE = {
     "password": "The password was changed, and every other browser was signed out.",
@@ -37,12 +40,14 @@ class AccountPage:
         accounts: Accounts,
         passkeys: Passkeys,
         sessions: Sessions,
+        grants: Grants,
     ) -> None:
         self._pages = pages
         self._clock = clock
         self._accounts = accounts
         self._passkeys = passkeys
         self._sessions = sessions
+        self._grants = grants
 
     async def show(self, visit: Visit, problem: Problem | None = None) -> Response:
         account = visit.account
@@ -51,7 +56,9 @@ class AccountPage:
             "account.html",
             problem,
             done=None if problem else _DONE.get(visit.query("done")),
+            onward=visit.next if visit.query("done") == RECOVERED else None,
             passkeys=await self._passkeys.list(account),
+            apps=await self._count_apps(account),
             codes_left=await self._accounts.recovery_codes_left(account),
             is_fresh=self._is_fresh(visit),
             other_sessions=await self._sessions.count_others(await visit.known()),
@@ -79,6 +86,11 @@ class AccountPage:
                 return await self._pages.page(visit, "codes.html", codes=codes)
             case _:
                 raise InvalidInput("The form says nothing to do.")
+
+    async def _count_apps(self, account: Account) -> int:
+        now = self._clock.now()
+        held = await self._grants.of_account(account.id)
+        return sum(grant.ended_at(now) is None for grant in held)
 
     def _is_fresh(self, visit: Visit) -> bool:
         """Whether somebody just proved who they are: an open browser alone must not be enough to

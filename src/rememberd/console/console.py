@@ -64,7 +64,9 @@ class Console:
         sign_in = SignIn(pages, auth.accounts, auth.passkeys)
         recovery = Recovery(pages, auth.accounts, auth.sessions)
         sign_out = SignOut(pages)
-        account = AccountPage(pages, engine.clock, auth.accounts, auth.passkeys, auth.sessions)
+        account = AccountPage(
+            pages, engine.clock, auth.accounts, auth.passkeys, auth.sessions, auth.grants
+        )
         people = MembersPage(pages, members, engine.public_url)
         vaults = VaultsPage(pages, engine, consents, members)
         consent = ConsentPage(pages, engine, consents)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from starlette.responses import JSONResponse, Response
 
+from rememberd.auth import password_rules
 from rememberd.auth.accounts import Accounts
 from rememberd.auth.passkeys import Passkeys
-from rememberd.auth.passwords import check_length
 from rememberd.auth.sessions import Sessions
+from rememberd.console.account import RECOVERED
 from rememberd.console.problems import Problem
 from rememberd.console.redirects import go_to, see_other
 from rememberd.console.render import Pages
@@ -60,7 +61,9 @@ class SignIn:
 
 
 class Recovery:
-    """A recovery code and a new password; every other browser is signed out."""
+    """A recovery code and a new password; every other browser is signed out, and what else can get
+    in is shown next.
+    """
 
     def __init__(self, pages: Pages, accounts: Accounts, sessions: Sessions) -> None:
         self._pages = pages
@@ -73,7 +76,7 @@ class Recovery:
 
     async def submit(self, visit: Visit) -> Response:
         password = visit.form.secret("password")
-        check_length(password)  # before a code is used up
+        password_rules.check(password, visit.form.get("email"))  # before a code is used up
         try:
             account = await self._accounts.recover(
                 visit.form.get("email"), visit.form.get("code"), visit.address
@@ -83,7 +86,7 @@ class Recovery:
         await self._accounts.reset_password(account, password)
         await visit.begin(account)
         await self._sessions.end_others(await visit.known())
-        return go_to(visit.next)
+        return see_other("/account", done=RECOVERED, next=visit.next)
 
 
 class SignOut:
