@@ -2,6 +2,7 @@
 
 import pytest
 
+from rememberd.engine import vaults
 from tests.console.people import (
     account_of,
     form_token,
@@ -9,6 +10,7 @@ from tests.console.people import (
     home,
     methods_not_allowed,
     post,
+    vaults_of,
 )
 from tests.oauth.person import Person
 from tests.oauth.world import World
@@ -46,11 +48,46 @@ def test_somebody_who_has_an_account_joins_with_it(
     world.do(world.app.auth.members.remove(owner, home(world, alice), member.id))
 
 
-def test_a_link_never_lowers_a_role(world: World, alice: Person) -> None:
+def test_whoever_is_a_member_already_is_told_so(world: World, alice: Person) -> None:
     page = alice.open(path_of(alice.invite("reader")))
-    page = alice.submit(page, page.form(having="action"), ("action", "join"))
-    assert page.status == 409
+    assert "You, alice@example.com , are a member already, as owner." in page.text
+    assert "Join as" not in page.text
+
+
+def test_a_link_never_lowers_a_role(world: World, alice: Person) -> None:
+    path = path_of(alice.invite("reader"))
+    token = form_token(alice.open("/sign-out"))
+    assert post(world, alice, path, {"form_token": token, "action": "join"}).status == 409
     assert role(world, alice, alice) == "owner"
+
+
+def test_an_invitation_to_a_project_opens_that_project(
+    world: World, alice: Person, charlie: Person
+) -> None:
+    engine = world.app.engine
+    project = world.do(vaults.create_project(engine, "boats"))
+    world.do(vaults.create_vault(engine, "logbook", project.name))
+    link = alice.invite("editor", project.id)
+    assert "Whoever has the link , as editor of the project boats" in alice.open("/members").text
+    page = charlie.open(path_of(link))
+    assert "Join the project boats of local as editor" in page.text
+    page = charlie.submit(page, page.form(having="action"), ("action", "join"))
+    assert page.url == f"{world.url}/vaults"
+    assert "logbook" in page.text
+    assert role(world, alice, charlie) is None
+    again = path_of(alice.invite("reader", project.id))
+    assert "are a member already, as editor" in charlie.open(again).text
+    token = form_token(charlie.open("/sign-out"))
+    assert post(world, charlie, again, {"form_token": token, "action": "join"}).status == 409
+    assert vaults_of(world, charlie)["logbook"].id
+    assert "are a member already, as owner" in alice.open(again).text
+
+
+def test_nobody_is_invited_to_a_project_of_others(world: World, alice: Person) -> None:
+    page = alice.open("/members")
+    form = next(form for form in page.forms if form.named("role") and form.named("email"))
+    typed = (("role", "reader"), ("project", "prj_nothing"), ("action", "invite"))
+    assert alice.submit(page, form, *typed).status == 404
 
 
 def test_sign_in_leads_back_to_it(world: World, alice: Person, bob: Person) -> None:

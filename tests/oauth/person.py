@@ -268,11 +268,12 @@ class Person:
         more = [("name", name), *([("share", share)] if share else [])]
         assert self.submit(page, page.form(having="name"), *more).status == 200
 
-    def invite(self, role: str) -> str:
-        """The link for a new member of the organization that one owns."""
+    def invite(self, role: str, project: str = "") -> str:
+        """The link for a new member of the organization that one owns, or of its project."""
         page = self.open("/members")
         form = next(
             form for form in page.forms if "invite" in {one.value for one in form.named("action")}
         )
-        page = self.submit(page, form, ("role", role), ("action", "invite"))
+        typed = [("role", role), *([("project", project)] if project else [])]
+        page = self.submit(page, form, *typed, ("action", "invite"))
         return next(word for word in page.text.split() if "/join?token=" in word)

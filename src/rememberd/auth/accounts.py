@@ -18,7 +18,7 @@ from rememberd.auth.passwords import Passwords
 from rememberd.auth.principals import COMMAND_LINE
 from rememberd.clock import Clock
 from rememberd.errors import Conflict, Denied, InvalidInput, NotFound
-from rememberd.model import Account
+from rememberd.model import Account, Role
 from rememberd.store import accounts, control, ledger
 from rememberd.store.accounts import Invitation, WaysIn
 from rememberd.store.store import Store
@@ -175,6 +175,12 @@ class Accounts:
         where |= {"project": found.project_id} if found.project_id else {}
         self._record(tx, account_id, "member.joined", account_id, **where)
 
+    async def role_already(self, invitation: Invitation, account: Account) -> Role | None:
+        """Of somebody who has no use for the invitation."""
+        return await self._store.control.read(
+            lambda tx: accounts.role_where(tx, invitation, account.id)
+        )
+
     async def accept_signed_in(self, token: str, account: Account) -> None:
         """Take up an invitation with the account one has.
 
@@ -186,7 +192,7 @@ class Accounts:
             found = self._open(tx, token)
             if found.kind != "invite" or (found.email and found.email != account.email):
                 raise InvalidInput("This invitation is for another account.", field="email")
-            if accounts.role_in(tx, found.organization_id, account.id) and not found.project_id:
+            if accounts.role_where(tx, found, account.id):
                 raise Conflict("You are a member already. An owner can change your role.")
             if not accounts.use_invitation(tx, found.id, self._clock.now()):
                 raise NotFound("This link was used already. Ask for a new one.")

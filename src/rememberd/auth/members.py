@@ -12,7 +12,7 @@ from rememberd.auth.accounts import check_email
 from rememberd.auth.grant_ends import revoke_stranded
 from rememberd.clock import Clock
 from rememberd.errors import Denied, NotFound
-from rememberd.model import Account, Role
+from rememberd.model import Account, Project, Role
 from rememberd.store import accounts, control, ledger
 from rememberd.store.accounts import Invitation, Member, Membership
 from rememberd.store.store import Store
@@ -35,6 +35,23 @@ class Members:
         return await self._store.control.read(
             lambda tx: accounts.organization_name(tx, organization_id)
         )
+
+    async def projects(self, account: Account, organization_id: str) -> list[Project]:
+        """For owners, who may invite to each; by name. Raises Denied, NotFound."""
+
+        def look(tx: Transaction) -> list[Project]:
+            _check_owner(tx, organization_id, account)
+            return _projects(tx, organization_id)
+
+        return await self._store.control.read(look)
+
+    async def project_name(self, project_id: str) -> str:
+        """For whoever holds an invitation to it. Raises NotFound."""
+        held = await self._store.control.read(control.projects)
+        for project in held:
+            if project.id == project_id:
+                return project.name
+        raise NotFound("There is no such project.")
 
     async def list(self, account: Account, organization_id: str) -> list[Member]:
         """Raises NotFound for an organization one does not belong to."""
@@ -157,9 +174,12 @@ def _withdraw_all(tx: Transaction, organization_id: str, account_id: str) -> Non
 
 
 def _check_project(tx: Transaction, organization_id: str, project_id: str) -> None:
-    held = {one.id for one in control.projects(tx) if one.organization_id == organization_id}
-    if project_id not in held:
+    if not any(project.id == project_id for project in _projects(tx, organization_id)):
         raise NotFound("There is no such project.")
+
+
+def _projects(tx: Transaction, organization_id: str) -> list[Project]:
+    return [one for one in control.projects(tx) if one.organization_id == organization_id]
 
 
 def _check_owner(tx: Transaction, organization_id: str, account: Account) -> None:

@@ -50,21 +50,23 @@ class Join:
 
     async def show(self, visit: Visit, problem: Problem | None = None) -> Response:
         found = await self._invitation(visit)
-        organization = await self._members.organization_name(found.organization_id)
+        account, members = visit.account_if_any, self._members
         return await self._pages.page(
             visit,
             "join.html",
             problem,
             invitation=found,
-            organization=organization,
+            organization=await members.organization_name(found.organization_id),
+            project=await members.project_name(found.project_id) if found.project_id else None,
+            already=await self._accounts.role_already(found, account) if account else None,
             sign_in=see_other("/sign-in", next=visit.here).headers["location"],
         )
 
     async def submit(self, visit: Visit) -> Response:
-        await self._invitation(visit)
+        found = await self._invitation(visit)
         if visit.form.get("action") == "join":
             await self._accounts.accept_signed_in(visit.query("token"), visit.account)
-            return see_other("/members")
+            return see_other("/vaults" if found.project_id else "/members")
         return await _welcome(visit, self._pages, self._accounts)
 
     async def _invitation(self, visit: Visit) -> Invitation:

@@ -17,7 +17,7 @@ from rememberd.console.redirects import see_other
 from rememberd.console.render import Pages
 from rememberd.console.visits import Visit
 from rememberd.errors import InvalidInput
-from rememberd.model import Account, Role
+from rememberd.model import Account, Project, Role
 from rememberd.store.accounts import Invitation, Member, Membership
 
 ROLES: dict[Role, str] = {
@@ -29,11 +29,12 @@ ROLES: dict[Role, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Organization:
-    """As one member sees it; only owners see `invitations`."""
+    """As one member sees it; only owners see `invitations` and `projects`."""
 
     membership: Membership
     members: list[Member]
     invitations: list[Invitation]
+    projects: list[Project]
 
     @property
     def is_mine(self) -> bool:
@@ -61,10 +62,15 @@ class MembersPage:
 
     async def _seen_by(self, account: Account, membership: Membership) -> Organization:
         wanted = membership.organization_id
-        invitations = (
-            await self._members.invitations(account, wanted) if membership.role == "owner" else []
+        people = await self._members.list(account, wanted)
+        if membership.role != "owner":
+            return Organization(membership, people, [], [])
+        return Organization(
+            membership,
+            people,
+            await self._members.invitations(account, wanted),
+            await self._members.projects(account, wanted),
         )
-        return Organization(membership, await self._members.list(account, wanted), invitations)
 
     async def submit(self, visit: Visit) -> Response:
         account, form = visit.account, visit.form
@@ -83,8 +89,8 @@ class MembersPage:
         return see_other("/members")
 
     async def _invite(self, visit: Visit, owner: Account, organization: str) -> Response:
-        email = visit.form.get("email") or None
-        token = await self._members.invite(owner, organization, _role(visit.form), email)
+        email, project = visit.form.get("email") or None, visit.form.get("project") or None
+        token = await self._members.invite(owner, organization, _role(visit.form), email, project)
         return await self._page(visit, link=f"{self._public_url}/join?token={token}")
 
 

@@ -272,6 +272,14 @@ def open_invitations(tx: Transaction, organization_id: str, now: datetime) -> li
     return [_invitation(row) for row in rows]
 
 
+def role_where(tx: Transaction, invitation: Invitation, account_id: str) -> Role | None:
+    """Which role an account has already in what an invitation is for; owners own the projects."""
+    role = role_in(tx, invitation.organization_id, account_id)
+    if invitation.project_id and role != "owner":
+        return role_in_project(tx, invitation.project_id, account_id)
+    return role
+
+
 def use_invitation(tx: Transaction, invitation_id: str, now: datetime) -> bool:
     """False when it was used or has expired: two who race do not both get in."""
     return bool(tx.run("use_invitation", id=invitation_id, at=to_micros(now)))
