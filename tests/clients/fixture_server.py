@@ -207,7 +207,7 @@ def fixture_app(public_url: str) -> Starlette:
     metadata = resource_metadata(public_url, "/mcp")
     server = FixtureServer(FixtureCatalog(), metadata)
     return build(
-        Edge(public_url=public_url),
+        Edge(public_url=public_url, max_body_bytes=1_048_576),
         mcp={"/mcp": McpExchange(server, Bearer(verify, metadata))},
         health=Health(SystemClock(), {}),
     )

@@ -125,6 +125,34 @@ def test_any_page_may_ask_where_a_credential_is_in_the_form(world: World, path: 
     assert "access-control-allow-credentials" not in refused.headers
 
 
+TOO_MUCH = b"x" * (5 * 1024 * 1024)
+
+
+@pytest.mark.quirk(number=29)
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("POST", "/register", TOO_MUCH, 413),
+        ("POST", "/token", TOO_MUCH, 413),
+        ("GET", "/token", None, 405),
+        ("GET", "/register", None, 405),
+        ("POST", "/.well-known/oauth-authorization-server", b"", 405),
+        ("GET", "/.well-known/something-else", None, 404),
+        ("GET", "/mcp/.well-known/something-else", None, 404),
+        ("POST", "/mcp", TOO_MUCH, 413),
+    ],
+)
+def test_a_page_can_read_every_refusal(
+    world: World, method: str, path: str, body: bytes | None, status: int
+) -> None:
+    """Or it sees a network error, and cannot say what is wrong."""
+    origin = "https://claude.ai"
+    reply = world.send(method, path, body, [JSON, ("Origin", origin)])
+    assert reply.status == status
+    assert reply.headers["access-control-allow-origin"] in ("*", origin)
+    assert "retry-after" in reply.headers["access-control-expose-headers"].lower()
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_no_other_page_can_read_a_page(world: World, path: str) -> None:
     assert "access-control-allow-origin" not in world.get(path, ANYWHERE).headers

@@ -33,6 +33,7 @@ RESOURCE = (
     "/.well-known/oauth-protected-resource",
     "/.well-known/oauth-protected-resource/mcp",
     "/.well-known/oauth-protected-resource/mcp/",
+    "/mcp/.well-known/oauth-protected-resource",
 )
 
 
@@ -250,6 +251,8 @@ def test_each_mount_has_its_document_and_its_challenge(public: World) -> None:
             f"{path}/.well-known/openid-configuration",
         ):
             assert public.get(spelled).json["issuer"] == ISSUER
+        below = f"{path}/.well-known/oauth-protected-resource"
+        assert public.get(below).json["resource"] == ISSUER + path
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ METHODS = "POST, OPTIONS"
 
 
 class McpExchange:
-    """ASGI application of one mount. Preflights never reach it (`CrossOrigin` answers them)."""
+    """ASGI application of one mount. Preflights never reach it (`Preflight` answers them)."""
 
     def __init__(self, server: McpServer, bearer: Bearer) -> None:
         self._server = server

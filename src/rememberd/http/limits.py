@@ -95,9 +95,4 @@ def _too_many(wait: Wait) -> ASGIApp:
         "Too many requests without a good credential from this address. "
         f"Wait {wait.seconds} seconds and try again."
     )
-    headers = {
-        "Retry-After": str(wait.seconds),
-        "Access-Control-Allow-Origin": "*",
-        "Access-Control-Expose-Headers": "Retry-After",
-    }
-    return refuse("temporarily_unavailable", text, headers)
+    return refuse("temporarily_unavailable", text, {"Retry-After": str(wait.seconds)})

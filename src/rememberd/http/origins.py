@@ -6,7 +6,7 @@ Both checks come before any credential is looked at. They must never trust a for
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -16,6 +16,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from rememberd.http.middleware import raw, with_headers
 from rememberd.http.problems import refuse
 
+# With these a page can read the challenge, too (twenty PR#19836).
+_EXPOSED = "WWW-Authenticate, MCP-Protocol-Version, Retry-After, X-Request-Id"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -40,16 +42,82 @@ class KnownHost:
         return name is not None and (name in self.hosts or _is_address(name))
 
 
-class CrossOrigin:
-    """For one route: refuses web pages of other origins, and answers preflights before sign-in.
+class Origins:
+    """The web origins whose pages may call an MCP endpoint.
 
-    Loopback origins pass on any port (local tools such as the Inspector); they still need a token.
+    Loopback passes on any port (local tools such as the Inspector); it still needs a token.
     """
 
-    def __init__(self, app: ASGIApp, *, origins: Collection[str], methods: str) -> None:
+    def __init__(self, known: Collection[str]) -> None:
+        self._known = frozenset(known)
+
+    def allows(self, origin: str) -> bool:
+        if origin in self._known:
+            return True
+        return origin.startswith(("http://", "https://")) and _hostname(origin) in _LOOPBACK
+
+
+class Readable:
+    """Lets pages read the answers that are for them, refusals too, wherever those come from.
+
+    `is_open` says which paths are for any page: no cookie is ever looked at there. What is at
+    `mounts` is for pages of origins that we know.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        is_open: Callable[[str], bool],
+        mounts: Collection[str],
+        origins: Origins,
+    ) -> None:
         self.app = app
-        self.origins = frozenset(origins)
-        self.preflight = {
+        self.is_open = is_open
+        self.mounts = mounts
+        self.origins = origins
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and (headers := self._headers(scope)):
+            send = with_headers(send, raw(headers))
+        await self.app(scope, receive, send)
+
+    def _headers(self, scope: Scope) -> dict[str, str]:
+        if self.is_open(scope["path"]):
+            return {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": _EXPOSED}
+        if scope["path"] not in self.mounts:
+            return {}
+        origin = Headers(scope=scope).get("origin")
+        if origin is None or not self.origins.allows(origin):
+            return {"Vary": "Origin"}
+        return {
+            "Vary": "Origin",
+            "Access-Control-Allow-Origin": origin,
+            "Access-Control-Expose-Headers": _EXPOSED,
+        }
+
+
+class KnownOrigin:
+    """For one route: refuses web pages of other origins."""
+
+    def __init__(self, app: ASGIApp, *, origins: Origins) -> None:
+        self.app = app
+        self.origins = origins
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        origin = Headers(scope=scope).get("origin")
+        if origin is not None and not self.origins.allows(origin):
+            text = "This web origin may not call here. See the setting allowed_origins."
+            return await refuse("origin_not_allowed", text)(scope, receive, send)
+        await self.app(scope, receive, send)
+
+
+class Preflight:
+    """For one route: answers a browser that asks before it calls, and before any sign-in."""
+
+    def __init__(self, app: ASGIApp, *, methods: str) -> None:
+        self.app = app
+        self.headers = {
             "Access-Control-Allow-Methods": methods,
             "Access-Control-Allow-Headers": "Authorization, Content-Type, Accept, Last-Event-ID, "
             "MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id",
@@ -58,51 +126,9 @@ class CrossOrigin:
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        origin = Headers(scope=scope).get("origin")
-        if origin is not None and not self._allowed(origin):
-            text = "This web origin may not call here. See the setting allowed_origins."
-            return await refuse("origin_not_allowed", text)(scope, receive, send)
-        headers = {"Vary": "Origin"} if origin is None else _readable_by(origin)
         if scope["method"] == "OPTIONS":
-            answer = Response(status_code=204, headers=headers | self.preflight)
-            return await answer(scope, receive, send)
-        await self.app(scope, receive, with_headers(send, raw(headers)))
-
-    def _allowed(self, origin: str) -> bool:
-        if origin in self.origins:
-            return True
-        return origin.startswith(("http://", "https://")) and _hostname(origin) in _LOOPBACK
-
-
-class OpenToAll:
-    """For documents and endpoints that any web page may use; no cookie is ever looked at there."""
-
-    def __init__(self, app: ASGIApp, *, methods: str) -> None:
-        self.app = app
-        self.headers = {
-            "Access-Control-Allow-Origin": "*",
-            "Access-Control-Expose-Headers": "WWW-Authenticate, Retry-After",
-        }
-        self.preflight = self.headers | {
-            "Access-Control-Allow-Methods": methods,
-            "Access-Control-Allow-Headers": "Authorization, Content-Type, MCP-Protocol-Version",
-            "Access-Control-Max-Age": "7200",
-        }
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] == "OPTIONS":
-            return await Response(status_code=204, headers=self.preflight)(scope, receive, send)
-        await self.app(scope, receive, with_headers(send, raw(self.headers)))
-
-
-def _readable_by(origin: str) -> dict[str, str]:
-    """Headers with which a browser lets that origin's page read an answer, the challenge too."""
-    return {
-        "Vary": "Origin",
-        "Access-Control-Allow-Origin": origin,
-        "Access-Control-Expose-Headers": "WWW-Authenticate, MCP-Protocol-Version, Retry-After, "
-        "X-Request-Id",
-    }
+            return await Response(status_code=204, headers=self.headers)(scope, receive, send)
+        await self.app(scope, receive, send)
 
 
 def _hostname(url: str) -> str | None:

@@ -31,7 +31,7 @@ from rememberd.http.health import Health
 from rememberd.http.limits import StrangerLimit, Traffic
 from rememberd.http.local import LocalMcp
 from rememberd.http.middleware import BodyLimit, LastResort, RequestLog, SecurityHeaders
-from rememberd.http.origins import CrossOrigin, KnownHost, OpenToAll
+from rememberd.http.origins import KnownHost, KnownOrigin, Origins, Preflight, Readable
 from rememberd.http.people import PageForPeople, RefusalPage
 from rememberd.http.problems import on_domain_error, on_http_error
 from rememberd.rest.local import LocalInterface
@@ -54,11 +54,15 @@ class Edge:
     public_url: str
     allowed_hosts: Sequence[str] = ()
     allowed_origins: Sequence[str] = ()
-    max_body_bytes: int = 1_048_576
+    max_body_bytes: int
     larger_bodies: Mapping[str, int] = field(default_factory=dict[str, int])
     trusted_proxies: Sequence[str] = ()
     strangers: Window | None = None  #: how much one address may ask without a credential
     passers: Window | None = None  #: the same for what is neither an app's nor a page of sign-in
+
+    @property
+    def origins(self) -> Origins:
+        return Origins({self.public_url, *self.allowed_origins})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,8 +121,8 @@ def _sign_in(sign_in: SignIn) -> list[BaseRoute]:
         "/register": sign_in.register.answer,
         "/revoke": sign_in.revoke.answer,
     }
-    reading = [Middleware(OpenToAll, methods="GET, OPTIONS")]
-    posting = [Middleware(OpenToAll, methods="POST, OPTIONS")]
+    reading = [Middleware(Preflight, methods="GET, OPTIONS")]
+    posting = [Middleware(Preflight, methods="POST, OPTIONS")]
     return [
         *(
             Route(path, answer, methods=["GET", "OPTIONS"], middleware=reading)
@@ -147,6 +151,7 @@ def discovery_documents(metadata: Metadata) -> dict[str, Response]:
             # where clients look that take an MCP URL for the issuer
             f"{_KNOWN}/oauth-authorization-server{path}": metadata.authorization_server,
             f"{_KNOWN}/openid-configuration{path}": metadata.openid_configuration,
+            f"{path}{_KNOWN}/oauth-protected-resource": metadata.resources[path],
             f"{path}{_KNOWN}/oauth-authorization-server": metadata.authorization_server,
             f"{path}{_KNOWN}/openid-configuration": metadata.openid_configuration,
         }
@@ -205,9 +210,16 @@ def resource_metadata(public_url: str, path: str) -> str:
 
 def _mount(path: str, exchange: McpExchange, edge: Edge) -> list[Route]:
     """Both spellings of an MCP endpoint, each served directly."""
-    origins = {edge.public_url, *edge.allowed_origins}
-    guard = [Middleware(CrossOrigin, origins=origins, methods=METHODS)]
+    guard = [
+        Middleware(KnownOrigin, origins=edge.origins),
+        Middleware(Preflight, methods=METHODS),
+    ]
     return [Route(spelling, exchange, middleware=guard) for spelling in (path, f"{path}/")]
+
+
+def _is_open(path: str) -> bool:
+    """To any web page: documents, and forms in which a client's credentials are."""
+    return f"{_KNOWN}/" in path or path in _FORMS or path in ("/register", "/jwks.json")
 
 
 def _edge(edge: Edge, sign_in: SignIn | None, mounts: Sequence[str]) -> list[Middleware]:
@@ -219,6 +231,7 @@ def _edge(edge: Edge, sign_in: SignIn | None, mounts: Sequence[str]) -> list[Mid
         Middleware(ClientAddress, proxies=edge.trusted_proxies),
         Middleware(RequestLog),
         Middleware(SecurityHeaders, https=public.scheme == "https"),
+        Middleware(Readable, is_open=_is_open, mounts=mounts, origins=edge.origins),
         *([Middleware(PageForPeople, page=sign_in.refusal, but=programs)] if sign_in else []),
         Middleware(LastResort),
         *_strangers(edge, sign_in, mounts),
