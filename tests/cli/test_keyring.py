@@ -54,6 +54,10 @@ def test_a_vault_that_was_erased_after_the_backup_is_named_and_stays_closed(plac
     shutil.copytree(place.home / "backup" / "vaults", place.data / "vaults", dirs_exist_ok=True)
     assert "closed for good: diary." in import_keys(place).err
     assert "destroyed" in place.run("search", "anything", "--vault", "diary").err
+    checks = {one["name"]: one for one in json.loads(place.run("doctor", "--json").out)["checks"]}
+    assert "diary (wrong_key)" in checks["vaults"]["detail"]
+    assert "`rememberd vault erase`" in checks["vaults"]["advice"]
+    assert "backup." not in checks["vaults"]["advice"]
     place.ok("vault", "erase", "diary", "--yes")
     assert "diary" not in import_keys(place).err
 

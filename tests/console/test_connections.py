@@ -117,6 +117,17 @@ def test_a_theft_that_showed_itself_is_told(world: World, alice: Person) -> None
     assert "An old copy of the app's token was used" in page.text
 
 
+def test_a_code_that_was_used_twice_is_named(world: World, alice: Person) -> None:
+    app = Program.registered(world)
+    link = app.link(READ)
+    code = app.code(alice, link)
+    assert app.redeem(code, link.verifier).status == 200
+    grant = alice.connections()[0]
+    assert app.redeem(code, link.verifier).status == 400
+    page = alice.open(f"/connections/{grant}")
+    assert "Somebody tried to use the answer of your consent a second time." in page.text
+
+
 def test_two_changes_at_once_both_hold(world: World, alice: Person, tokens: Tokens) -> None:
     """Or a scope that was taken away would come back with another that was added."""
     grants, grant = world.app.auth.grants, alice.connections()[0]

@@ -104,6 +104,7 @@ async def _key_export(engine: Engine) -> Check:
 async def _vaults(engine: Engine) -> Check:
     """Every vault opens with its key; damage shows here and not at the next search."""
     broken: list[str] = []
+    ways_out = dict[str, None]()  # each once
     found = await engine.store.control.read(control.vaults)
     for vault in found:
         if vault.status is not VaultStatus.READY:
@@ -113,10 +114,12 @@ async def _vaults(engine: Engine) -> Check:
                 faults = await handle.read(_faults)
             if faults != "ok":
                 broken.append(f"{vault.name} (damaged)")
+                ways_out["Restore damaged vaults from a backup."] = None
         except RememberdError as error:
             broken.append(f"{vault.name} ({error.code})")
+            ways_out[error.message] = None
     if broken:
-        advice = "Restore these vaults from a backup; the others are not affected."
+        advice = " ".join([*ways_out, "Other vaults are not affected."])
         return Check("vaults", "failed", ", ".join(broken), advice)
     return Check("vaults", "ok", f"{len(found)} open and whole.")
 
