@@ -130,6 +130,8 @@ async def anchor(engine: Engine, vault_id: str) -> None:
     store = engine.store
     async with store.vault(vault_id, "ro") as handle:
         head = await handle.read(ledger.head)
+    if head == ledger.GENESIS:
+        return
     if head == await store.control.read(lambda tx: ledger.last_anchor(tx, vault_id)):
         return
     now = engine.clock.now()

@@ -151,4 +151,5 @@ ORDER BY seq DESC LIMIT 1;
 SELECT at FROM audit WHERE action = 'audit.lost' ORDER BY seq;
 
 -- audit_by_hash --
-SELECT seq FROM audit WHERE hash = :hash;
+-- From the end, where what is looked for usually is.
+SELECT seq FROM audit WHERE hash = :hash ORDER BY seq DESC LIMIT 1;

@@ -32,11 +32,12 @@ ORDER BY batch_member.seq;
 UPDATE memory SET consolidated_at = :now WHERE seq = :seq;
 
 -- held --
--- What live leases hold, by tier, and when the last of them ends.
+-- What live leases hold, by tier, and when the last of them ends. Asked at each search: from the few
+-- batches to their memories, never the other way round.
 SELECT memory.tier, count(*) AS memories, sum(memory.tokens) AS tokens, max(batch.expires_at) AS until
 FROM batch
-JOIN batch_member ON batch_member.batch_id = batch.id
-JOIN memory ON memory.seq = batch_member.seq AND memory.batch_id = batch.id
+CROSS JOIN batch_member ON batch_member.batch_id = batch.id
+CROSS JOIN memory ON memory.seq = batch_member.seq AND memory.batch_id = batch.id
 WHERE batch.expires_at > :now AND batch.committed_at IS NULL AND memory.consolidated_at IS NULL
 GROUP BY memory.tier;
 

@@ -28,4 +28,5 @@ SELECT * FROM usage ORDER BY seq;
 SELECT * FROM audit ORDER BY seq;
 
 -- audit_by_hash --
-SELECT seq FROM audit WHERE hash = :hash;
+-- From the end, where what is looked for usually is.
+SELECT seq FROM audit WHERE hash = :hash ORDER BY seq DESC LIMIT 1;

@@ -54,7 +54,10 @@ CROSS JOIN memory ON memory.seq = waiting.seq
 LIMIT :limit;
 
 -- count_pending --
-SELECT (SELECT count(*) FROM memory) - (SELECT count(*) FROM memory WHERE embedded = :model);
+-- As pending_memories finds them: what is done is not counted, since that is nearly everything.
+SELECT (SELECT count(*) FROM memory WHERE embedded IS NULL)
+    + (SELECT count(*) FROM memory WHERE embedded < :model)
+    + (SELECT count(*) FROM memory WHERE embedded > :model);
 
 -- mark_embedded --
 UPDATE memory SET embedded = :model WHERE seq = :seq AND id = :id;
