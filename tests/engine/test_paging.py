@@ -187,6 +187,15 @@ def test_a_memory_larger_than_a_page_has_a_page_of_its_own(reader: Reader) -> No
         check_pages(story, told)
 
 
+@pytest.mark.parametrize("page", [200, 10_000])
+def test_a_page_may_take_more_than_is_read_at_once(reader: Reader, page: int) -> None:
+    story = Story([(3, number % 5) for number in range(220)], [], page=page, window=(None, None))
+    for query in (None, "pear"):
+        told = reader.runner.run(tell(reader, story, query))
+        assert len(told.seen) == 220
+        check_pages(story, told)
+
+
 async def test_a_reflection_is_in_every_window_that_its_span_meets(tmp_path: Path) -> None:
     async with world_on(tmp_path / "data", embedder="off") as world:
         alice = await world.vault("alice")

@@ -21,7 +21,8 @@ from rememberd.store.store import VaultHandle
 from rememberd.store.transaction import Transaction
 
 BEGINNING = datetime.min.replace(tzinfo=UTC)
-_PAGE = 500  # rows read at a time while a page fills
+# Rows read at a time while a page fills: each time twice as many, since a page may take few.
+_READ_FIRST, _READ_MOST = 50, 800
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +75,10 @@ async def _in_time_order(
 
 
 def _following(tx: Transaction, filters: Filters, after: tuple[int, int]) -> Iterable[Memory]:
-    while rows := memories.window(tx, filters, after, _PAGE):
+    limit = _READ_FIRST
+    while rows := memories.window(tx, filters, after, limit):
         yield from rows
-        after = (to_micros(rows[-1].at), rows[-1].seq)
+        after, limit = (to_micros(rows[-1].at), rows[-1].seq), min(2 * limit, _READ_MOST)
 
 
 def _fill(candidates: Iterable[Memory], max_tokens: int) -> tuple[list[Memory], bool]:
@@ -128,10 +130,11 @@ async def _ranked(
 
 
 def _hits(tx: Transaction, left: list[tuple[int, float]]) -> Iterable[Hit]:
-    for start in range(0, len(left), _PAGE):
-        page = left[start : start + _PAGE]
+    start, limit = 0, _READ_FIRST
+    while page := left[start : start + limit]:
         found = memories.by_seq(tx, [seq for seq, _ in page])
         yield from (Hit(found[seq], score) for seq, score in page if seq in found)
+        start, limit = start + limit, min(2 * limit, _READ_MOST)
 
 
 def _fill_hits(candidates: Iterable[Hit], max_tokens: int) -> tuple[list[Hit], bool]:
