@@ -27,6 +27,7 @@ from rememberd.worker import Worker
 GRACE_SECONDS = 5  # for running requests to finish
 DRAIN_SECONDS = 15.0  # for a passing owner to embed what was stored; the rest waits
 _PAUSE_SECONDS = 0.1
+_TICK_SECONDS = 0.1  # on_tick counts ten to the second
 _MOST_TRIES = 200  # to open the data directory while somebody who passes by makes room
 _KEEP_ALIVE_SECONDS = 65  # longer than proxies keep theirs, or they meet a closed connection
 _MOST_FILES = 65_536
@@ -158,10 +159,26 @@ async def answering(*served: Served) -> AsyncGenerator[None]:
             tasks.create_task(one.serve(list(sockets)))
         yield
         for one in servers:
-            one.should_exit = True
+            one.leave()
 
 
 class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._leaving = asyncio.Event()
+
+    def leave(self) -> None:
+        self.should_exit = True
+        self._leaving.set()
+
+    async def main_loop(self) -> None:
+        """As uvicorn's, which looks ten times a second whether to end: a command need not wait."""
+        ticks = 0
+        while not await self.on_tick(ticks):
+            ticks += 1
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._leaving.wait(), _TICK_SECONDS)
+
     @contextmanager
     def capture_signals(self) -> Generator[None]:
         """Signals are for the whole process, which has a store to close after its servers."""

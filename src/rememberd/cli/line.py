@@ -21,10 +21,17 @@ ANSWER_SECONDS = 300.0  # longer than any call takes, a slow hosted embedder inc
 
 def client_of(*, app: ASGIApp | None = None, socket: str | None = None) -> httpx2.AsyncClient:
     """A client of the owner's interface: `app` when this process is the owner."""
-    import httpx2  # noqa: PLC0415 - 0.2 s that the start of a server does not pay
+    import ssl  # noqa: PLC0415 - 0.2 s, with httpx2, that the start of a server does not pay
 
+    import httpx2  # noqa: PLC0415
+
+    # No certificates are needed here, and to load all that a system trusts takes 50 ms.
+    no_tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    transport = (
+        httpx2.ASGITransport(app) if app else httpx2.AsyncHTTPTransport(uds=socket, verify=no_tls)
+    )
     return httpx2.AsyncClient(
-        transport=httpx2.ASGITransport(app) if app else httpx2.AsyncHTTPTransport(uds=socket),
+        transport=transport,
         base_url="http://rememberd",
         timeout=httpx2.Timeout(ANSWER_SECONDS, connect=PATIENCE_SECONDS),
         trust_env=False,
