@@ -7,6 +7,7 @@ terminals do that.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -95,6 +96,8 @@ def read(file: IO[bytes]) -> str:
 
 def fork_forever(control: socket.socket) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who report
+    gc.collect()
+    gc.freeze()  # or each run copies all of this memory when it ends, which takes 0.4 s
     while True:
         message, files, _, _ = socket.recv_fds(control, _LONGEST_REQUEST, 4)
         if not message:
