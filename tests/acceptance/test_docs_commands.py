@@ -36,6 +36,7 @@ def type_in(place: Place, arguments: list[str]) -> None:
     assert screen.end() == 0, (arguments, screen.shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page", ["README.md", "docs/quickstart.md", "docs/howto/back-up-and-restore.md"]
 )

@@ -45,6 +45,7 @@ def test_an_import_where_its_vaults_are_not_is_refused_and_makes_nothing(place: 
     assert not (place.home / "nowhere").exists()
 
 
+@pytest.mark.slow
 def test_a_vault_that_was_erased_after_the_backup_is_named_and_stays_closed(place: Place) -> None:
     place.ok("vault", "create", "diary")
     export(place)

@@ -114,6 +114,7 @@ def test_forget_all_leaves_an_empty_vault_and_a_certificate(
     assert shared_place.json("search", "deploy", "--vault", vault)["memories"] == []
 
 
+@pytest.mark.slow
 def test_a_person_is_asked_and_may_say_no(place: Place) -> None:
     kept = add(place, "personal", TUESDAYS)
     one = Terminal(place, "forget", kept)
@@ -162,6 +163,7 @@ def test_stored_text_is_never_read_as_markup(place: Place) -> None:
     assert text in screen.shown
 
 
+@pytest.mark.slow
 def test_json_is_one_document_in_utf8_whatever_the_locale(place: Place) -> None:
     place.ok("add", "Grüße aus Zürich 🙂")
     elsewhere = place.with_environ(

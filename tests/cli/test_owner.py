@@ -145,6 +145,7 @@ def test_a_write_that_was_never_read_is_repeated(place: Place) -> None:
     assert len(owner.requests) == 1
 
 
+@pytest.mark.slow
 def test_an_owner_that_hangs_is_an_error_in_seconds(place: Place) -> None:
     with serving(place) as server:
         server.process.send_signal(signal.SIGSTOP)

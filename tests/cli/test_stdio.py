@@ -81,6 +81,7 @@ def test_two_at_once_share_a_vault_without_a_server(place: Place) -> None:
     assert bob.leave() == Done(0, "", "")
 
 
+@pytest.mark.slow
 def test_it_goes_on_when_the_server_comes_goes_and_is_killed(place: Place) -> None:
     app = App(place)
     app.store("Stored alone.")
@@ -163,6 +164,7 @@ def test_a_signal_ends_it_although_its_client_still_holds_the_line(
     assert place.json("status")["totalMemories"] == 1
 
 
+@pytest.mark.slow
 def test_a_write_in_flight_when_the_server_is_killed_is_answered(place: Place) -> None:
     """Done, or unknown, but never twice and never silence."""
     with serving(place):

@@ -5,6 +5,7 @@ It must never hide whether a request can have been executed; `owner.py` decides 
 
 from __future__ import annotations
 
+import ssl
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +22,7 @@ ANSWER_SECONDS = 300.0  # longer than any call takes, a slow hosted embedder inc
 
 def client_of(*, app: ASGIApp | None = None, socket: str | None = None) -> httpx2.AsyncClient:
     """A client of the owner's interface: `app` when this process is the owner."""
-    import ssl  # noqa: PLC0415 - 0.2 s, with httpx2, that the start of a server does not pay
-
-    import httpx2  # noqa: PLC0415
+    import httpx2  # noqa: PLC0415 - 0.2 s that the start of a server does not pay
 
     # No certificates are needed here, and to load all that a system trusts takes 50 ms.
     no_tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
