@@ -4,6 +4,8 @@ import json
 import shutil
 import stat
 
+import pytest
+
 from tests.cli.program import Done, Place, Terminal
 
 PASSPHRASE = "correct horse battery"

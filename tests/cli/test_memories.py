@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from tests.cli.program import Place, Terminal
 
 TUESDAYS = "We deploy on Tuesdays."
