@@ -198,6 +198,20 @@ def test_an_owner_who_is_one_no_more_does_not_find_old_connections_when_made_one
     assert app.refresh(tokens.refresh).json["error"] == "invalid_grant"
 
 
+def test_a_change_in_an_organization_ends_nothing_elsewhere(
+    world: World, alice: Person, app: Program, owner: Owner
+) -> None:
+    """Not even while nothing of the account works."""
+    person = member(world, alice, "editor")
+    tokens = app.connect(person, [READ], new_vault=f"own {next(_NUMBERS)}")
+    held = principal_of(world, tokens.access)
+    owner.disable(person)
+    owner.set_role(person, "reader")
+    assert held.account_id
+    (grant,) = world.do(world.app.auth.grants.of_account(held.account_id))
+    assert grant.revoked_at is None
+
+
 @pytest.mark.threat(number=9)
 def test_whoever_has_no_role_is_not_offered_the_vault(
     world: World, alice: Person, app: Program, shared: str

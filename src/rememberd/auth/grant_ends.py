@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from rememberd.auth import roles
@@ -14,10 +15,11 @@ def revoke_stranded(
     tx: Transaction, account_id: str, *, why: str, actor: str, now: datetime
 ) -> None:
     """End each grant that no role stands behind any more, or it would come back to life, without
-    consent, if its account were let in again.
+    consent, if its account were let in again. That a vault is closed for the moment ends nothing.
     """
     for grant in oauth.grants_of(tx, account_id):
-        if role_behind(tx, grant.id) is None:
+        standing = oauth.standing(tx, grant.id)
+        if standing is None or roles.role_of(replace(standing, is_open=True)) is None:
             end(tx, grant, why=why, actor=actor, now=now)
 
 
