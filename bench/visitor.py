@@ -15,7 +15,7 @@ from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-EMAIL, PASSWORD = "owner@example.com", "correct horse battery staple"
+EMAIL, PASSWORD = "owner@example.com", "copper lantern over the fjord"
 CALLBACK = "http://127.0.0.1:9/callback"
 VERIFIER = "v" * 43
 _CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).decode()
