@@ -2,6 +2,7 @@
 
 import json
 import re
+import select
 import signal
 import socket
 import threading
@@ -79,9 +80,15 @@ class FakeOwner:
             connection, _ = self.listener.accept()
             with connection:
                 assert read_request(connection).startswith(b"GET /owner ")
+                if behaviour == "stops reading":
+                    connection.shutdown(socket.SHUT_RD)  # as if it closed while one writes
                 connection.sendall(answer({"role": "server"}))
                 if behaviour == "closes unread":
                     connection.recv(1, socket.MSG_PEEK)
+                    continue
+                if behaviour == "stops reading":
+                    # Nothing shows when the other side has tried to write, and reads now.
+                    select.select([self.listener], [], [], 0.5)
                     continue
                 self.requests.append(read_request(connection))
                 if behaviour == "answers":
@@ -140,6 +147,14 @@ def test_a_read_is_repeated(place: Place) -> None:
 
 def test_a_write_that_was_never_read_is_repeated(place: Place) -> None:
     with owned_by_a_fake(place, "closes unread", "answers") as owner:
+        done = place.run("add", "We deploy on Tuesdays.", "--vault", "personal")
+    assert done.code == 0, done.err
+    assert len(owner.requests) == 1
+
+
+def test_a_write_that_could_not_be_sent_is_repeated(place: Place) -> None:
+    """The owner closed the line just before; that nothing came back says nothing."""
+    with owned_by_a_fake(place, "stops reading", "answers") as owner:
         done = place.run("add", "We deploy on Tuesdays.", "--vault", "personal")
     assert done.code == 0, done.err
     assert len(owner.requests) == 1

@@ -6,6 +6,7 @@ It must never hide whether a request can have been executed; `owner.py` decides 
 from __future__ import annotations
 
 import ssl
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,20 @@ async def greet(client: httpx2.AsyncClient) -> None:
     await client.get("/owner", timeout=PATIENCE_SECONDS)
 
 
-def never_arrived(error: BaseException) -> bool:
+class Delivery:
+    """Watches a request being written, as its `trace`: httpcore hides that it was cut off, since a
+    server may have answered before it stopped to read.
+    """
+
+    def __init__(self) -> None:
+        self.is_cut_off = False
+
+    async def __call__(self, event: str, _: Mapping[str, Any]) -> None:
+        if event.endswith(("send_request_headers.failed", "send_request_body.failed")):
+            self.is_cut_off = True
+
+
+def never_arrived(error: BaseException, delivery: Delivery) -> bool:
     """True when the owner cannot have executed the request.
 
     On a local socket a reset means that the other side closed before it had read everything, and
@@ -50,7 +64,8 @@ def never_arrived(error: BaseException) -> bool:
     """
     import httpx2  # noqa: PLC0415
 
-    if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.WriteError):
+    refused = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.WriteError)
+    if refused or delivery.is_cut_off:
         return True
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ConnectionResetError):

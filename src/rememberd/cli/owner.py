@@ -104,14 +104,15 @@ class Owner:
 
         self._tries = 0
         while True:
-            sent = False
+            sent, delivery = False, line.Delivery()
             try:
                 async with self._one_by_one:
                     client = await self._reach()
                     sent = True
-                    return await client.request(method, path, **request)
+                    watched = {"extensions": {"trace": delivery}}
+                    return await client.request(method, path, **watched, **request)
             except httpx2.TransportError as error:
-                if sent and not repeatable and not line.never_arrived(error):
+                if sent and not repeatable and not line.never_arrived(error, delivery):
                     raise OutcomeUnknown from None
                 self._tries += 1
                 if self._tries > _MOST_TRIES or isinstance(error, httpx2.TimeoutException):
