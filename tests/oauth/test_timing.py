@@ -41,7 +41,7 @@ def test_a_token_that_was_revoked_takes_as_long_as_one_that_never_was(
     one, other = medians(
         60, lambda: ask(world, revoked.access, "ping"), lambda: ask(world, never, "ping")
     )
-    assert 1 / 3 < one / other < 3
+    assert 0.5 < one / other < 2
 
 
 @pytest.mark.threat(number=13)
@@ -83,7 +83,7 @@ def test_a_recovery_code_takes_as_long_for_an_email_that_nobody_has(
         return lambda: world.do(recover())
 
     one, other = medians(30, attempt(alice.email), attempt("nobody@example.com"))
-    assert 1 / 3 < one / other < 3
+    assert 0.6 < one / other < 1.7
 
 
 async def _take_password(world: World, alice: Person) -> None:

@@ -115,7 +115,7 @@ class Consents:
         if pending.answer is not None:
             return pending.answer
         if not scopes:
-            raise InvalidInput("Tick at least one thing that the app may do.", field="scopes")
+            raise InvalidInput("Tick at least one thing that the app may do.", field="scope")
         request = pending.request
         approved = Approved(
             account.id,

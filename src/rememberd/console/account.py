@@ -51,14 +51,15 @@ class AccountPage:
 
     async def show(self, visit: Visit, problem: Problem | None = None) -> Response:
         account = visit.account
+        is_back = problem is None and visit.query("done") == RECOVERED
         return await self._pages.page(
             visit,
             "account.html",
             problem,
             done=None if problem else _DONE.get(visit.query("done")),
-            onward=visit.next if visit.query("done") == RECOVERED else None,
+            onward=visit.next if is_back else None,
             passkeys=await self._passkeys.list(account),
-            apps=await self._count_apps(account),
+            apps=await self._count_apps(account) if is_back else 0,
             codes_left=await self._accounts.recovery_codes_left(account),
             is_fresh=self._is_fresh(visit),
             other_sessions=await self._sessions.count_others(await visit.known()),

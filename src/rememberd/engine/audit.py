@@ -17,6 +17,7 @@ from rememberd.store import accounts, control, ledger
 from rememberd.store.ledger import ChainReport, Entry
 from rememberd.store.transaction import Transaction
 
+MOST_LISTED = 1000
 _LOST = "its end was cut off, or an older copy put back"
 
 
@@ -82,9 +83,6 @@ def _result(name: str, report: ChainReport) -> ChainResult:
         "it: something was changed, removed or put in."
     )
     return ChainResult(name, report.rows, report.head, problem)
-
-
-MOST_LISTED = 1000
 
 
 async def newest(
